@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Reads the roots of sites from Docs/FORMAT.md alone, and selects offers for devices.
 
-    site_reader.py --root FILE          print the rollouts of a root
+    site_reader.py --root FILE          verify a root, and print its keys and rollouts
     site_reader.py --select FILE        select offers; prints one line for each case
 
-Signatures are not verified. The file of --select has four kinds of lines:
+--select does not verify signatures. Its file has four kinds of lines:
 
     root HEX                                    a root
     platforms NUMBER=A,B;NUMBER=C               the platforms of versions, of all packs; without an entry: all
@@ -23,38 +23,15 @@ import hashlib
 import struct
 import sys
 
+import ed25519
+from authority_reader import Authority, message
+from site_bytes import Bytes, Refused, require
+
 EVERY_DEVICE = 10000
 LAST_TIME = 2**63 - 1
 HIGHEST, ROLLOUTS, RELEASES, CRITICAL = 1, 32, 33, 1
 OPEN, PAUSED, HALTED = 0, 1, 2
-
-
-class Refused(Exception):
-    pass
-
-
-def require(condition, reason):
-    if not condition:
-        raise Refused(reason)
-
-
-class Bytes:
-    def __init__(self, data):
-        self.data, self.offset = data, 0
-
-    def take(self, count):
-        require(0 <= count <= len(self.data) - self.offset, "unexpected end")
-        self.offset += count
-        return self.data[self.offset - count:self.offset]
-
-    def number(self, form):
-        return struct.unpack("<" + form, self.take(struct.calcsize(form)))[0]
-
-    def text(self):
-        return self.take(self.number("I")).decode("utf-8")
-
-    def end(self):
-        require(self.offset == len(self.data), "trailing bytes")
+KEY_SETS = 0x000b0001
 
 
 class Rollout:
@@ -119,11 +96,14 @@ class Root:
     def __init__(self, content):
         data = Bytes(content[:-64])
         require(data.take(8) == b"PKSROOT0", "not a root")
-        data.number("I")
+        self.format = data.number("I")
         require(data.number("I") in (0, 1), "invalid flags")
         self.sequence, self.made_at, self.lifetime = data.number("Q"), data.number("q"), data.number("q")
         data.take(16)
-        self.first_key = self.key_of(data.take(data.number("I")))
+        count = data.number("I")
+        require(count <= 262144, "the authority is too long")
+        self.authority_bytes, self.content = data.take(count), content
+        self.first_key = self.key_of(self.authority_bytes)
         self.product, self.channel, self.language = data.text(), data.text(), data.text()
         for _ in range(data.number("I")):
             data.take(36)
@@ -141,8 +121,19 @@ class Root:
     def key_of(authority):
         if not authority:
             return bytes(32)
+        if authority[:4] == b"\xff" * 4:
+            return Authority(authority).first_id
         data = Bytes(authority)
         return data.take(32) if data.number("I") else data.take(32 + 32)[32:]
+
+    def verify(self):
+        """Checks all signatures; returns the authority."""
+        authority = Authority(self.authority_bytes)
+        require(authority.has_sets == (self.format == KEY_SETS), "the format does not match the authority")
+        require(authority.product == self.product and authority.allows(self.channel), "the key may not sign this root")
+        signed = message(b"root", self.content[:-64])
+        require(ed25519.verify(authority.release_key, signed, self.content[-64:]), "invalid signature of the root")
+        return authority
 
     def read_extensions(self, data):
         last = 0
@@ -346,6 +337,11 @@ def select(lines):
 
 
 def show(root):
+    if root.authority_bytes:
+        authority = root.verify()
+        yield "root keys %s release key %s serial %d since %d" % (
+            " ".join(key.hex() for key in authority.root_ids), authority.release_key.hex(), authority.serial,
+            authority.since)
     yield "made %d horizon %d" % (root.made_at, root.horizon)
     for pack, offers in root.packs.items():
         for offer in offers:

@@ -18,14 +18,18 @@ extension SiteKey {
     /// unaffected.
     public var revokesEarlier: Bool
 
+    /// The public half of a new release key whose secret half is elsewhere, such as in a key service; `nil` to create one.
+    public var releaseKey: SitePublicKey?
+
     public init(
       product: Store.Product? = nil, channels: [SiteChannel]? = nil, validity: Duration? = standardValidity,
-      revokesEarlier: Bool = false
+      revokesEarlier: Bool = false, releaseKey: SitePublicKey? = nil
     ) {
       self.product = product
       self.channels = channels
       self.validity = validity
       self.revokesEarlier = revokesEarlier
+      self.releaseKey = releaseKey
     }
 
     /// 400 days: a year, with a margin.
@@ -66,13 +70,15 @@ extension SiteKey {
   ///   - file: the release key's file, which is created if missing.
   ///   - root: the root key's file.
   ///   - options: product, channels, and validity.
+  ///   - signer: returns the signer of a root key whose secret half is not in its file; `nil` for a key in the file.
   ///   - isDryRun: whether to report the result without writing. The public key of a new release key is then a placeholder.
   /// - Throws: `notFound` if the root key does not exist; `invalidArgument` if it is a release key, or the other file contains a
   ///   root key; the errors of reading and writing key files.
   public static func delegate(
-    to file: FilePath, by root: FilePath, options: DelegationOptions = .init(), isDryRun: Bool = false
+    to file: FilePath, by root: FilePath, options: DelegationOptions = .init(), isDryRun: Bool = false,
+    signer: (SitePublicKey) throws -> (any RootSigner)? = { _ in nil }
   ) throws -> DelegationResult {
-    try delegate(to: file, by: root, options, isDryRun: isDryRun, now: nanosecondsSince1970())
+    try delegate(to: file, by: root, options, isDryRun: isDryRun, signer: signer, now: nanosecondsSince1970())
   }
 
   /// Delegates at a given time, in nanoseconds since 1970.
@@ -81,14 +87,17 @@ extension SiteKey {
   /// - Throws: `exists`.
   static func delegate(
     to file: FilePath, by rootFile: FilePath, _ options: DelegationOptions, isDryRun: Bool = false,
-    isNew: Bool? = nil, now: Int64
+    isNew: Bool? = nil, signer: (SitePublicKey) throws -> (any RootSigner)? = { _ in nil }, now clock: Int64
   ) throws -> DelegationResult {
-    let root = try SiteKey(contentsOf: rootFile)
+    var root = try SiteKey(contentsOf: rootFile)
+    if !isDryRun, let signer = try signer(root.publicKey) { root = try root.signed(by: signer) }
+    let now = root.signingTime ?? clock
     let isNew = isNew ?? !pathExists(file)
     let earlier = isNew ? nil : try previousRelease(contentsOf: file)
-    let key = isNew ? SiteKey() : try earlier?.key ?? SiteKey(contentsOf: file)
+    let key = isNew ? newRelease(options) : try earlier?.key ?? SiteKey(contentsOf: file)
     let before = key.delegation
-    guard isNew || before != nil || earlier != nil else {
+    let isBegun = root.signingTime != nil && key.publicKey != root.publicKey
+    guard isNew || before != nil || earlier != nil || isBegun else {
       var error = PackStoreError(.invalidArgument, "contains a root key", file: file.string)
       error.specificRemedy = "name a new file for the release key"
       throw error
@@ -102,31 +111,47 @@ extension SiteKey {
     // The root key's file may be read-only: then the last delegation is the only record.
     let delegated = before.map { $0.product == product ? $0.revokedBelow : 0 } ?? 0
     let revoked = max(delegated, root.revocations.serial(for: product))
-    let next = try key.delegated(
-      by: root, serial: serial, revokedBelow: options.revokesEarlier ? serial : revoked, madeAt: now,
-      endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
-      product: product, channels: options.channels ?? before?.channels ?? earlier?.channels ?? [])
-    guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
-    var isNoted = false
-    if !isDryRun {
-      isNoted = try note(delegation, of: root, in: rootFile)
-      // A file created by another process since then is not overwritten.
-      try isNew ? next.write(to: file) : next.replace(file)
+    guard root.delegation == nil else {
+      throw PackStoreError(.invalidArgument, "a release key cannot delegate; use the root key \(root.rootKey)")
     }
+    let terms = try DelegationTerms(
+      serial: serial, revokedBelow: options.revokesEarlier ? serial : revoked, madeAt: now,
+      endsAt: options.validity.map { now.addingClamped($0.nanoseconds) }, rootKey: root.publicKey,
+      releaseKey: key.publicKey, product: product,
+      channels: options.channels ?? before?.channels ?? earlier?.channels ?? [])
+    let isNoted = try !isDryRun && write(terms, to: key, in: file, isNew: isNew, by: root, in: rootFile)
     return DelegationResult(
-      rootKey: delegation.rootKey, releaseKey: delegation.releaseKey, isNew: isNew, serial: delegation.serial,
-      product: delegation.product, channels: delegation.channels,
-      endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)), isNoted: isNoted)
+      rootKey: terms.rootKey, releaseKey: terms.releaseKey, isNew: isNew, serial: terms.serial,
+      product: terms.product, channels: terms.channels,
+      endsAt: terms.endsAt.map(Date.init(nanosecondsSince1970:)), isNoted: isNoted)
   }
 
-  /// Records a delegation's serial before anything is signed under it. An unused recorded serial is harmless.
+  /// Signs a delegation, records its serial, and writes the release key's file.
+  ///
+  /// - Returns: whether the serial was recorded.
+  private static func write(
+    _ terms: DelegationTerms, to key: SiteKey, in file: FilePath, isNew: Bool, by root: SiteKey, in rootFile: FilePath
+  ) throws -> Bool {
+    // A request for a signature ends this run: the next one needs the same new key.
+    let isWritten = isNew && root.signingTime != nil
+    if isWritten { try key.write(to: file) }
+    let next = try key.delegated(
+      by: root, serial: terms.serial, revokedBelow: terms.revokedBelow, madeAt: terms.madeAt, endsAt: terms.endsAt,
+      product: terms.product, channels: terms.channels)
+    let isNoted = try note(
+      terms.serial, revokedBelow: terms.revokedBelow, of: terms.product, by: root, in: rootFile)
+    // A file created by another process since then is not overwritten.
+    try isNew && !isWritten ? next.write(to: file) : next.replace(file)
+    return isNoted
+  }
+
+  private static func newRelease(_ options: DelegationOptions) -> SiteKey {
+    options.releaseKey.map { SiteKey(publicKey: $0) } ?? SiteKey()
+  }
+
+  /// Records a delegation's serial before the release key's file is written. An unused recorded serial is harmless.
   ///
   /// - Returns: false if the file is not writable, such as on read-only media.
-  private static func note(_ delegation: KeyDelegation, of root: SiteKey, in file: FilePath) throws -> Bool {
-    try note(
-      delegation.serial, revokedBelow: delegation.revokedBelow, of: delegation.product, by: root, in: file)
-  }
-
   @discardableResult
   static func note(
     _ serial: UInt64, revokedBelow: UInt64, of product: Store.Product, by root: SiteKey, in file: FilePath

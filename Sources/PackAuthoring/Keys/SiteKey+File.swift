@@ -3,19 +3,20 @@ import PackStore
 
 extension SiteKey {
   /// The maximum size of a key file in bytes.
-  private static let fileByteCountLimit = 64 << 10
+  private static let fileByteCountLimit = 512 << 10
 
   /// Reads a key file.
   ///
   /// - Throws: `notFound`; `untrusted` if users other than its owner may read it; `corrupt` if it is not a key file; `ioError`.
   public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
-    guard try !opened.isOpenToOthers else {
+    let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
+    let isPublic = bytes.starts(with: Self.publicFirstLine.utf8)
+    guard try isPublic || !opened.isOpenToOthers else {
       var error = PackStoreError(.untrusted, "other users can read the file with the secret key", file: file.string)
       error.specificRemedy = "run 'chmod 600 \(file)'; if they may have read it, create a new key"
       throw error
     }
-    let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
     do {
       try self.init(text: String(decoding: bytes, as: UTF8.self), in: file.string)
     } catch var error as PackStoreError where error.code == .corrupt {

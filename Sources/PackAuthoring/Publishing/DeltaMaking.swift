@@ -78,7 +78,7 @@ extension Store {
         of: pack, from: fromVersion, to: toVersion, level: options.level,
         write: { offset, bytes in try output.write(bytes, at: offset) },
         progress: { progress?(DeltaProgress(byteCount: $0, totalByteCount: $1)) })
-      let sequence = SiteRoot.nextSequence(after: nil, at: nanosecondsSince1970())
+      let sequence = SiteRoot.nextSequence(after: nil, at: key?.signingTime ?? nanosecondsSince1970())
       let signature =
         try key.map { key in
           try DeltaSignature(of: info.headerDigest, by: key, product: options.product, sequence: sequence).bytes

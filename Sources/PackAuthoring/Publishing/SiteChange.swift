@@ -128,7 +128,7 @@ struct SiteChange {
     do { policy = try channels[.live]?.root?.retentionPolicy() } catch { if !rebuildsRoot { throw error } }
     known = ManifestIndex(in: folder)
     deltas = DeltaIndex(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
-    self.now = max(now, 0)
+    self.now = max(key.signingTime ?? now, 0)
     retiringAt = roots.map(\.madeAt).reduce(self.now, max)
     retired = try folder.readRetired()
     writtenRetired = retired
@@ -457,7 +457,8 @@ struct SiteChange {
 
   /// Signs and writes these roots.
   mutating func renew(_ moveChange: MoveChange = .keeping) throws {
-    for var next in try renewedRoots() {
+    // A run that continues a signing request has the date of the roots that earlier runs wrote.
+    for var next in try renewedRoots() where key.signingTime == nil || channels[next.channel]?.root?.madeAt != now {
       switch moveChange {
       case .keeping: break
       case .stating(let move): next.setMove(move)

@@ -91,12 +91,19 @@ package struct ByteReader {
   }
 
   /// Reads and checks the first 12 bytes of a file: its magic bytes and its format version.
-  package mutating func header(_ magic: StaticString) throws {
+  ///
+  /// - Parameter other: another format that the caller reads.
+  /// - Returns: whether the file has that other format.
+  @discardableResult
+  package mutating func header(_ magic: StaticString, or other: UInt32? = nil) throws -> Bool {
     let expected = magic.withUTF8Buffer(Array.init)
     guard remaining >= expected.count, try take(expected.count).elementsEqual(expected) else {
       throw corrupt("unexpected file type", at: 0)
     }
-    try SiteFormat.check(try integer(UInt32.self), file: file)
+    let format: UInt32 = try integer()
+    if format == other { return true }
+    try SiteFormat.check(format, file: file)
+    return false
   }
 
   package mutating func reserved() throws {

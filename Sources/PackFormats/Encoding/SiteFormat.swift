@@ -6,6 +6,9 @@ package enum SiteFormat {
   /// The version in the low 16 bits, the draft in the high 16 bits.
   package static let current = pks_draft_format()
 
+  /// The format of a root whose authority has key sets. Readers that know only single root keys report a later version of PackStore.
+  package static let keySets: UInt32 = 11 << 16 | 1
+
   /// The previous draft, whose sites can be converted.
   package static let previous: UInt32 = 9 << 16
 

@@ -23,6 +23,12 @@ enum Ed25519 {
 
   // MARK: - Encodings
 
+  /// Whether 32 bytes can be a public key: a canonical encoding of a point that is not of small order. The library checks whether the
+  /// point exists.
+  static func isAcceptable(publicKey: [UInt8]) -> Bool {
+    publicKey.count == publicKeyByteCount && isAcceptable(point: publicKey[...])
+  }
+
   /// Whether a little-endian scalar is below the order of the group, L.
   private static func isCanonical(scalar: ArraySlice<UInt8>) -> Bool {
     scalar.reversed().lexicographicallyPrecedes(order.reversed())

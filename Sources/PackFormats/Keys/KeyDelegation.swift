@@ -1,35 +1,20 @@
 import PackStore
 
-/// A root key's signed permission for a release key to sign for a product. Clients refuse files that are signed under a lower serial
-/// than they have seen. A delegation may also revoke lower serials: then versions that clients accepted under them bind no longer.
+/// A signed permission of a root key, or of a key set, for a release key to sign for a product. Clients refuse files that are signed
+/// under a lower serial than they have seen. A delegation may also revoke lower serials: then versions that clients accepted under them
+/// bind no longer.
+@dynamicMemberLookup
 package struct KeyDelegation: Hashable, Sendable {
-  /// The serial number, which rises with each delegation of the product.
-  package let serial: UInt64
+  private let terms: DelegationTerms
+  private let proof: Proof
 
-  /// Serials below this one are revoked: versions that clients accepted under them bind no longer. 0 if none is; at most
-  /// ``serial``.
-  package let revokedBelow: UInt64
-
-  /// The date of the delegation, in nanoseconds since 1970.
-  package let madeAt: Int64
-
-  /// The end of validity, in nanoseconds since 1970; `nil` if unlimited.
-  package let endsAt: Int64?
-
-  package let rootKey: SitePublicKey
-
-  /// The key that signs roots, archives and deltas. It may be the root key itself.
-  package let releaseKey: SitePublicKey
-
-  package let product: Store.Product
-
-  /// The channels that the release key may sign, in bytewise order; empty for all.
-  package let channels: [SiteChannel]
-
-  private let signature: [UInt8]
+  private enum Proof: Hashable, Sendable {
+    case key([UInt8])
+    case set(KeySetSignatures)
+  }
 
   /// The maximum number of channels in a delegation.
-  package static let channelLimit = 64
+  package static let channelLimit = DelegationTerms.channelLimit
 
   /// The offset of the root key in an encoded delegation, in bytes.
   package static let rootKeyOffset = 32
@@ -37,100 +22,84 @@ package struct KeyDelegation: Hashable, Sendable {
   /// The serial of a root key that signs for itself: the lowest serial, so that any other delegation revokes it.
   package static let ownSerial: UInt64 = 1
 
-  /// Creates and signs a delegation.
+  /// Creates and signs a delegation by a root key.
   ///
-  /// - Throws: `invalidArgument` if the channels are too many.
+  /// - Throws: `invalidArgument` if the channels are too many, or the serial is out of range; errors of the key's signer.
   package init(
     to releaseKey: SitePublicKey, by root: SiteKey, serial: UInt64, revokedBelow: UInt64 = 0, madeAt: Int64,
     endsAt: Int64?, product: Store.Product, channels: [SiteChannel]
   ) throws {
-    let channels = Set(channels).sorted()
-    guard channels.count <= Self.channelLimit else {
-      throw PackStoreError(
-        .invalidArgument, "too many channels for a key; list at most \(Self.channelLimit), or none for all")
-    }
-    precondition(revokedBelow <= serial)
-    self.serial = serial
-    self.revokedBelow = revokedBelow
-    self.madeAt = madeAt
-    self.endsAt = endsAt
-    self.rootKey = root.publicKey
-    self.releaseKey = releaseKey
-    self.product = product
-    self.channels = channels
-    signature = try root.signature(
-      of: Self.message(serial, revokedBelow, madeAt, endsAt, root.publicKey, releaseKey, product, channels),
-      as: .delegation)
+    terms = try DelegationTerms(
+      serial: serial, revokedBelow: revokedBelow, madeAt: madeAt, endsAt: endsAt, rootKey: root.publicKey,
+      releaseKey: releaseKey, product: product, channels: channels)
+    proof = .key(try root.signature(of: terms.bytes, as: .delegation))
   }
 
-  package func allows(_ channel: SiteChannel) -> Bool { channels.isEmpty || channels.contains(channel) }
+  /// Creates a delegation that keys of a set signed.
+  ///
+  /// - Parameter first: the id of the publisher's first root key or set.
+  /// - Throws: `untrusted` if a signature is invalid, or too few are given; `invalidArgument` if the terms are of another set.
+  package init(
+    _ terms: DelegationTerms, by set: KeySet, first: SitePublicKey, signatures: [SitePublicKey: [UInt8]]
+  ) throws {
+    guard terms.rootKey == set.id else {
+      throw PackStoreError(.invalidArgument, "the delegation is by another key set than the present one")
+    }
+    self.terms = terms
+    proof = .set(
+      try KeySetSignatures(of: Self.message(terms, first: first), as: .setDelegation, by: set, signatures))
+  }
+
+  /// Returns the bytes that the keys of a set sign.
+  ///
+  /// - Parameter first: the id of the publisher's first root key or set.
+  package static func message(_ terms: DelegationTerms, first: SitePublicKey) -> [UInt8] { first.bytes + terms.bytes }
+
+  package subscript<Value>(dynamicMember field: KeyPath<DelegationTerms, Value>) -> Value { terms[keyPath: field] }
+
+  package func allows(_ channel: SiteChannel) -> Bool { terms.allows(channel) }
 
   /// Whether both delegations have equal fields. Their signatures may differ.
-  package func saysTheSame(as other: KeyDelegation) -> Bool { message == other.message }
+  package func saysTheSame(as other: KeyDelegation) -> Bool { terms == other.terms }
 
   // MARK: - As bytes
 
-  /// Decodes a delegation and verifies its root key's signature.
+  /// Decodes a delegation by a root key and verifies its signature.
   ///
   /// - Parameter isOfPreviousDraft: whether it revokes nothing and is signed as in the previous draft. Such a delegation is not
   ///   encoded again.
   /// - Throws: `untrusted` if the signature is invalid, `corrupt`.
   package init(from reader: inout ByteReader, isOfPreviousDraft: Bool = false) throws {
-    let begin = reader.offset, start = reader
-    serial = try reader.integer()
-    revokedBelow = isOfPreviousDraft ? 0 : try reader.integer()
-    madeAt = try reader.integer()
-    let end: Int64 = try reader.integer()
-    guard 1...PackVersion.lastNumber ~= serial, revokedBelow <= serial, end >= 0,
-      let rootKey = SitePublicKey(try reader.take(32)),
-      let releaseKey = SitePublicKey(try reader.take(32))
-    else { throw reader.corrupt("invalid key delegation", at: begin) }
-    endsAt = end == 0 ? nil : end
-    self.rootKey = rootKey
-    self.releaseKey = releaseKey
-    product = try reader.product()
-    let count = try reader.count(limit: Self.channelLimit, byteCount: 5, "too many channels in a key delegation")
-    var channels: [SiteChannel] = []
-    for _ in 0..<count { channels.append(try reader.channel()) }
-    guard zip(channels, channels.dropFirst()).allSatisfy({ $0 < $1 }) else {
-      throw reader.corrupt("channels of a key delegation are out of order", at: begin)
-    }
-    self.channels = channels
+    let start = reader
+    terms = try DelegationTerms(from: &reader, isOfPreviousDraft: isOfPreviousDraft)
     var fields = start
-    let previous = try Array(fields.take(reader.offset - begin))
-    signature = Array(try reader.take(SiteKey.signatureByteCount))
-    let isValid =
-      isOfPreviousDraft
-      ? Ed25519.isValid(signature, of: SignedKind.delegation.previousMessage(of: previous), by: rootKey.bytes)
-      : rootKey.verifies(signature, of: message, as: .delegation)
-    guard isValid else {
+    let signed = try fields.take(reader.offset - start.offset)
+    let signature = Array(try reader.take(SiteKey.signatureByteCount))
+    guard terms.rootKey.verifies(signature, of: signed, as: .delegation, isOfPreviousDraft: isOfPreviousDraft) else {
       throw PackStoreError(.untrusted, "a key delegation has an invalid signature", file: reader.file)
     }
+    proof = .key(signature)
+  }
+
+  /// Decodes a delegation by a key set and verifies its signatures.
+  ///
+  /// - Parameter first: the id of the publisher's first root key or set.
+  /// - Throws: `untrusted` if a signature is invalid; `corrupt`.
+  package init(from reader: inout ByteReader, by set: KeySet, first: SitePublicKey) throws {
+    let begin = reader.offset
+    terms = try DelegationTerms(from: &reader)
+    guard terms.rootKey == set.id else {
+      throw reader.corrupt("the delegation is by another key set than the present one", at: begin)
+    }
+    proof = .set(
+      try KeySetSignatures(of: Self.message(terms, first: first), as: .setDelegation, by: set, from: &reader))
   }
 
   package func encode(to writer: inout ByteWriter) {
-    writer.append(message)
-    writer.append(signature)
-  }
-
-  private var message: [UInt8] {
-    Self.message(serial, revokedBelow, madeAt, endsAt, rootKey, releaseKey, product, channels)
-  }
-
-  private static func message(
-    _ serial: UInt64, _ revokedBelow: UInt64, _ madeAt: Int64, _ endsAt: Int64?, _ rootKey: SitePublicKey,
-    _ releaseKey: SitePublicKey, _ product: Store.Product, _ channels: [SiteChannel]
-  ) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(serial)
-    writer.append(revokedBelow)
-    writer.append(madeAt)
-    writer.append(endsAt ?? 0)
-    writer.append(rootKey.bytes)
-    writer.append(releaseKey.bytes)
-    writer.append(text: product.name)
-    writer.append(UInt32(channels.count))
-    for channel in channels { writer.append(text: channel.name) }
-    return writer.bytes
+    writer.append(terms.bytes)
+    switch proof {
+    case .key(let signature): writer.append(signature)
+    case .set(let signatures): signatures.encode(to: &writer)
+    }
   }
 }

@@ -16,7 +16,7 @@ package struct KeyRevocations: Hashable, Sendable {
   package func serial(for product: Store.Product) -> UInt64 { max(everyProduct ?? 0, products[product] ?? 0) }
 
   /// Returns these revocations with one more. A lower serial than the known one changes nothing.
-  func revoking(below serial: UInt64, of product: Store.Product) -> KeyRevocations {
+  package func revoking(below serial: UInt64, of product: Store.Product) -> KeyRevocations {
     guard serial > self.serial(for: product) else { return self }
     var next = self
     next.products[product] = serial
@@ -24,7 +24,7 @@ package struct KeyRevocations: Hashable, Sendable {
   }
 
   /// Returns the higher serial of each product.
-  func merging(_ other: KeyRevocations) -> KeyRevocations {
+  package func merging(_ other: KeyRevocations) -> KeyRevocations {
     var merged = self
     merged.everyProduct = [everyProduct, other.everyProduct].compactMap { $0 }.max()
     merged.products.merge(other.products) { max($0, $1) }
@@ -34,13 +34,13 @@ package struct KeyRevocations: Hashable, Sendable {
   // MARK: - As text
 
   /// The lines of a key file: `revoked V`, then `revoked V PRODUCT` for each product, in bytewise order of the products.
-  var lines: [String] {
+  package var lines: [String] {
     [everyProduct].compactMap { $0 }.map { "\(Self.word) \($0)" }
       + products.sorted { $0.key < $1.key }.map { "\(Self.word) \($0.value) \($0.key)" }
   }
 
   /// Parses ``lines``; `nil` if they are not exactly of that form, or if a serial is above `highest`.
-  init?(lines: some Sequence<Substring>, highest: UInt64) {
+  package init?(lines: some Sequence<Substring>, highest: UInt64) {
     var last: Store.Product?
     for (index, line) in lines.enumerated() {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)

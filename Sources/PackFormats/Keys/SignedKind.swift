@@ -4,6 +4,8 @@ import PackStore
 /// valid for bytes of another kind.
 package enum SignedKind: String, Hashable, CaseIterable, Sendable {
   case root, delegation, rotation, image, delta, move
+  case setDelegation = "key set delegation"
+  case setRotation = "key set rotation"
 
   /// Returns the bytes that Ed25519 signs.
   package func message(of bytes: some Collection<UInt8>) -> [UInt8] {
@@ -14,7 +16,7 @@ package enum SignedKind: String, Hashable, CaseIterable, Sendable {
   package func previousMessage(of bytes: [UInt8]) -> [UInt8] {
     switch self {
     case .delegation, .rotation, .image: Array("packstore \(rawValue)\0".utf8) + bytes
-    case .root, .delta, .move: bytes
+    case .root, .delta, .move, .setDelegation, .setRotation: bytes
     }
   }
 }

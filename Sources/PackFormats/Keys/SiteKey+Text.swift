@@ -18,7 +18,7 @@ extension SiteKey {
   package static func fault(inFileText text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     guard let first = lines.first else { return "it is empty" }
-    guard first == Substring(firstLine) else {
+    guard [firstLine, publicFirstLine].contains(String(first)) else {
       guard lines.count > 1 || SitePublicKey(String(first)) == nil else { return "it is a public key" }
       return "its first line is not '\(firstLine)'"
     }
@@ -33,7 +33,7 @@ extension SiteKey {
       return
         "its rotations are of an earlier draft of the format; run 'packstore rotate' with the root key before it and this file"
     }
-    let words = ["rotation ", "delegation ", "serial ", "revoked "]
+    let words = ["rotation ", "sets ", "delegation ", "serial ", "revoked ", HolderNote.word]
     for (index, line) in lines.enumerated().dropFirst(2) where !words.contains(where: line.hasPrefix) {
       return "its line \(index + 1) is neither a rotation, a delegation nor a serial"
     }

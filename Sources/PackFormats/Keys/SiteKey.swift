@@ -7,12 +7,22 @@ import PackStore
 /// be stored away from the publishing machine: then only delegation requires it. A stolen release key can be revoked; a stolen root
 /// key cannot.
 ///
-/// The key is never printed: its text is written only to its file.
+/// The secret half may be elsewhere, such as in a key service: ``RootSigner``. If the file contains it, it is never printed: its text is
+/// written only to its file.
 public struct SiteKey: Sendable {
   package static let signatureByteCount = 64
   package static let firstLine = secretKeyLine
 
-  private let key: Ed25519.PrivateKey
+  /// The first line of the file of a key whose secret half is elsewhere.
+  package static let publicFirstLine = "packstore public key 1"
+
+  private var signer: any RootSigner
+
+  /// The key sets of the publisher, including ``rotations``; `nil` if every root key is a single key. Only a release key has them.
+  package private(set) var sets: KeySetChain?
+
+  /// The key sets and delegations that this root key signed as one of several holders.
+  package private(set) var holderNotes: [HolderNote] = []
 
   /// The rotations of the root key up to ``rootKey``, in order.
   package private(set) var rotations: [KeyRotation] = []
@@ -33,22 +43,49 @@ public struct SiteKey: Sendable {
     guard let key = try? Ed25519.PrivateKey(seed: seed) else {
       preconditionFailure("cannot create a key from \(Ed25519.seedByteCount) bytes, although any such seed is valid")
     }
-    self.key = key
+    signer = SeedSigner(key)
   }
+
+  /// Creates a root key whose secret half is elsewhere. It signs after ``signed(by:)``.
+  public init(publicKey: SitePublicKey) { signer = MissingSigner(publicKey: publicKey) }
 
   /// The public half of the key.
-  public var publicKey: SitePublicKey {
-    guard let publicKey = SitePublicKey(key.publicKey) else {
-      preconditionFailure("invalid public key: the key of a valid seed is never all zeros")
+  public var publicKey: SitePublicKey { signer.publicKey }
+
+  /// Whether the secret half is in the key's file.
+  package var hasSecret: Bool { signer is SeedSigner }
+
+  /// Whether the key can sign.
+  package var canSign: Bool { !(signer is MissingSigner) }
+
+  /// The date of everything that the key signs, in nanoseconds since 1970; `nil` for the clock.
+  package var signingTime: Int64? { signer.signingTime }
+
+  /// Returns this key with a signer for its secret half.
+  ///
+  /// - Throws: `untrusted` if the signer has another key; `invalidArgument` if the key's file contains its secret half.
+  public func signed(by signer: some RootSigner) throws -> SiteKey {
+    // Otherwise the next change of its file would lose the secret half.
+    guard !hasSecret else {
+      throw PackStoreError(
+        .invalidArgument, "the file of the key \(publicKey) contains its secret half; sign with that")
     }
-    return publicKey
+    guard signer.publicKey == publicKey else {
+      throw PackStoreError(.untrusted, "the signer has the key \(signer.publicKey), not \(publicKey)")
+    }
+    return SiteKey(self, RememberingSigner(signer))
   }
 
-  /// The public root key, which clients trust.
+  private init(_ key: SiteKey, _ signer: any RootSigner) {
+    self = key
+    self.signer = signer
+  }
+
+  /// The public root key, or the id of the key set, which clients trust.
   public var rootKey: SitePublicKey { delegation?.rootKey ?? publicKey }
 
   /// The first root key, which identifies the publisher and does not change with rotations.
-  package var firstKey: SitePublicKey { rotations.first?.old ?? rootKey }
+  package var firstKey: SitePublicKey { sets?.firstID ?? rotations.first?.old ?? rootKey }
 
   // MARK: - Authority
 
@@ -85,11 +122,30 @@ public struct SiteKey: Sendable {
     }
     var key = self
     key.rotations = root.rotations
+    key.sets = nil
     key.highestSerial = nil
     key.revocations = KeyRevocations()
+    key.holderNotes = []
     key.delegation = try KeyDelegation(
       to: publicKey, by: root, serial: serial, revokedBelow: revokedBelow, madeAt: madeAt, endsAt: endsAt,
       product: product, channels: channels)
+    return key
+  }
+
+  /// Returns this key as a release key with a delegation by the last of a publisher's key sets.
+  ///
+  /// - Throws: `corrupt` if the delegation is for another key, or by another set.
+  package func delegated(by sets: KeySetChain, _ delegation: KeyDelegation) throws -> SiteKey {
+    guard delegation.releaseKey == publicKey, delegation.rootKey == sets.last.id, !sets.hasSingleKeys else {
+      throw PackStoreError(.corrupt, "not a delegation to the key \(publicKey) by the present key set")
+    }
+    var key = self
+    key.rotations = sets.before
+    key.sets = sets
+    key.highestSerial = nil
+    key.revocations = KeyRevocations()
+    key.holderNotes = []
+    key.delegation = delegation
     return key
   }
 
@@ -104,6 +160,17 @@ public struct SiteKey: Sendable {
     var key = self
     key.highestSerial = max(highestSerial ?? 0, serial)
     key.revocations = revocations.revoking(below: revokedBelow, of: product)
+    return key
+  }
+
+  /// Returns this root key with a note of the key sets and delegations that it signed as one of several holders. The note replaces the
+  /// note for the same publisher.
+  ///
+  /// - Precondition: this is a root key.
+  package func noting(_ note: HolderNote) -> SiteKey {
+    precondition(delegation == nil)
+    var key = self
+    key.holderNotes = (holderNotes.filter { $0.first != note.first } + [note]).sorted { $0.line < $1.line }
     return key
   }
 
@@ -143,7 +210,8 @@ public struct SiteKey: Sendable {
       let channels = delegation.channels.map { "'\($0)'" }.joined(separator: ", ")
       throw refusal("the key may sign only the channels \(channels), not '\(channel)'")
     }
-    return try SigningAuthority(rotations: rotations, delegation: delegation)
+    guard let sets else { return try SigningAuthority(rotations: rotations, delegation: delegation) }
+    return try SigningAuthority(sets: sets, delegation: delegation)
   }
 
   private func refusal(_ reason: String) -> PackStoreError {
@@ -152,25 +220,46 @@ public struct SiteKey: Sendable {
     return error
   }
 
+  /// Returns the signature of exactly these bytes, which are not verified: for a signer that answers to others.
+  package func signature(of message: SigningMessage) throws -> [UInt8] { try signer.signature(of: message) }
+
   /// Returns the 64-byte signature of `message` as bytes of a kind. It is deterministic except on Apple's platforms, where CryptoKit adds randomness.
   ///
-  /// - Throws: `outOfMemory` if CryptoKit fails.
+  /// - Throws: `outOfMemory` if CryptoKit fails; errors of the signer; `untrusted` if the signer returned anything else than a signature
+  ///   of these bytes by this key.
   package func signature(of message: [UInt8], as kind: SignedKind) throws -> [UInt8] {
-    try key.signature(of: kind.message(of: message))
+    let signature = try signer.signature(of: SigningMessage(of: message, as: kind))
+    guard hasSecret || publicKey.verifies(signature, of: message, as: kind) else {
+      throw PackStoreError(
+        .untrusted, "the signer of the key \(publicKey) returned a signature that is not valid for the request")
+    }
+    return signature
   }
 }
 
 // MARK: - As text
 
 extension SiteKey {
-  /// The text of the key file: a line with the file type, a line with the seed (base64 of 32 bytes), the rotations, and the
-  /// delegation of a release key, or the highest serial of a root key and the serials that it revoked.
+  /// The text of the key file: a line with the file type, a line with the seed or the public key (base64 of 32 bytes), the rotations or
+  /// key sets, and the delegation of a release key, or the highest serial of a root key, the serials that it revoked, and its notes as a
+  /// holder.
   package var fileText: String {
     let lines =
-      [Self.firstLine, Data(key.seed).base64EncodedString()] + rotations.map { Self.line("rotation", $0.encode) }
+      secretLines + rootLines
       + [delegation].compactMap { $0 }.map { Self.line("delegation", $0.encode) }
       + [highestSerial].compactMap { $0 }.map { "\(Self.serialWord)\($0)" } + revocations.lines
+      + holderNotes.map(\.line)
     return lines.map { $0 + "\n" }.joined()
+  }
+
+  private var secretLines: [String] {
+    guard let signer = signer as? SeedSigner else { return [Self.publicFirstLine, publicKey.description] }
+    return [Self.firstLine, Data(signer.key.seed).base64EncodedString()]
+  }
+
+  private var rootLines: [String] {
+    guard let sets else { return rotations.map { Self.line("rotation", $0.encode) } }
+    return [Self.line("sets", sets.encode)]
   }
 
   /// Returns the text of a delegation by this root key to a key of another machine: the lines of ``fileText`` after the seed.
@@ -196,11 +285,11 @@ extension SiteKey {
   /// - Parameter text: the result of `delegationText` for this key.
   /// - Throws: `corrupt` if the text is anything else, or is for another key.
   package func delegated(byText text: String) throws -> SiteKey {
-    let seed = Data(key.seed).base64EncodedString()
-    guard let key = SiteKey(fileText: "\(Self.firstLine)\n\(seed)\n\(text)"), key.delegation != nil else {
+    let secret = secretLines.map { $0 + "\n" }.joined()
+    guard let key = SiteKey(fileText: secret + text), key.delegation != nil else {
       throw PackStoreError(.corrupt, "not a delegation to the key \(publicKey)")
     }
-    return key
+    return SiteKey(key, signer)
   }
 
   private static let serialWord = "serial "
@@ -214,15 +303,25 @@ extension SiteKey {
   /// Parses ``fileText``; `nil` if the text is not exactly of that form.
   package init?(fileText: String) {
     var lines = fileText.split(separator: "\n", omittingEmptySubsequences: false)[...]
-    guard lines.popFirst() == Substring(Self.firstLine), lines.popLast() == "", let secret = lines.popFirst(),
-      let bytes = Data(canonicalBase64: secret), let key = try? Ed25519.PrivateKey(seed: Array(bytes))
+    guard let first = lines.popFirst(), lines.popLast() == "", let secret = lines.popFirst(),
+      let signer = Self.signer(first, secret)
     else { return nil }
-    self.key = key
-    while let line = lines.first, line.hasPrefix("rotation ") {
+    self.signer = signer
+    if let line = lines.first, line.hasPrefix("sets ") {
+      guard let sets = Self.value(line, { try KeySetChain(from: &$0) }), !sets.hasSingleKeys else { return nil }
+      self.sets = sets
+      rotations = sets.before
+      lines.removeFirst()
+    }
+    while sets == nil, let line = lines.first, line.hasPrefix("rotation ") {
       guard let rotation = Self.value(line, { try KeyRotation(from: &$0) }) else { return nil }
       rotations.append(rotation)
       lines.removeFirst()
     }
+    let notes = Array(lines.reversed().prefix { $0.hasPrefix(HolderNote.word) }.reversed())
+    guard let holderNotes = HolderNote.parse(notes) else { return nil }
+    self.holderNotes = holderNotes
+    lines = lines.dropLast(notes.count)
     if let line = lines.first, line.hasPrefix(Self.serialWord) {
       guard let serial = Self.serial(line, after: Self.serialWord),
         let revocations = KeyRevocations(lines: lines.dropFirst(), highest: serial)
@@ -231,15 +330,32 @@ extension SiteKey {
       self.revocations = revocations
       lines = []
     } else if let line = lines.popFirst() {
-      guard line.hasPrefix("delegation "), let delegation = Self.value(line, { try KeyDelegation(from: &$0) }) else {
-        return nil
-      }
+      guard line.hasPrefix("delegation "), holderNotes.isEmpty,
+        let delegation = Self.value(line, { [sets = self.sets] in try Self.delegation(from: &$0, by: sets) })
+      else { return nil }
       self.delegation = delegation
     }
-    guard lines.isEmpty, delegation.map({ $0.releaseKey == publicKey }) ?? true,
-      (rotations.last?.new ?? rootKey) == rootKey, rotations.count <= SigningAuthority.rotationLimit,
+    guard lines.isEmpty, delegation.map({ $0.releaseKey == publicKey }) ?? true, sets == nil || delegation != nil,
+      sets != nil || (rotations.last?.new ?? rootKey) == rootKey, rotations.count <= SigningAuthority.rotationLimit,
       zip(rotations, rotations.dropFirst()).allSatisfy({ $0.new == $1.old })
     else { return nil }
+  }
+
+  /// Returns the signer for the first two lines of a key file; `nil` if they are invalid.
+  private static func signer(_ first: Substring, _ second: Substring) -> (any RootSigner)? {
+    guard first == Substring(firstLine) else {
+      guard first == Substring(publicFirstLine), let key = SitePublicKey(String(second)) else { return nil }
+      return MissingSigner(publicKey: key)
+    }
+    guard let bytes = Data(canonicalBase64: second), let key = try? Ed25519.PrivateKey(seed: Array(bytes)) else {
+      return nil
+    }
+    return SeedSigner(key)
+  }
+
+  private static func delegation(from reader: inout ByteReader, by sets: KeySetChain?) throws -> KeyDelegation {
+    guard let sets else { return try KeyDelegation(from: &reader) }
+    return try KeyDelegation(from: &reader, by: sets.last, first: sets.firstID)
   }
 
   /// Reads the serial after a line's first word; `nil` if it is invalid.

@@ -12,4 +12,9 @@ extension SitePublicKey {
     let signed = isOfPreviousDraft ? kind.previousMessage(of: Array(message)) : kind.message(of: message)
     return Ed25519.isValid(Array(signature), of: signed, by: bytes)
   }
+
+  /// Whether the owner of the key signed exactly these bytes: ``SigningMessage/bytes``.
+  package func verifies(_ signature: [UInt8], ofSigned bytes: [UInt8]) -> Bool {
+    Ed25519.isValid(signature, of: bytes, by: self.bytes)
+  }
 }

@@ -52,15 +52,16 @@ extension SiteRoot {
     try requireValidReleases()
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
-    writer.append(SiteFormat.current)
+    let authority = try key?.authority(for: product, channel)
+    writer.append(authority?.sets == nil ? SiteFormat.current : SiteFormat.keySets)
     writer.append(isClosed ? Self.closedFlag : 0)
     writer.append(sequence)
     writer.append(madeAt)
     writer.append(expiresAfter ?? 0)
     writer.append(site.id.bytes)
-    let authority = try key?.authority(for: product, channel).bytes ?? []
-    writer.append(UInt32(authority.count))
-    writer.append(authority)
+    let authorityBytes = authority?.bytes ?? []
+    writer.append(UInt32(clamping: authorityBytes.count))
+    writer.append(authorityBytes)
     writer.append(text: product.name)
     writer.append(text: channel.name)
     writer.append(text: primaryLanguage?.text ?? "")
@@ -90,7 +91,7 @@ extension SignedSiteRoot {
   package init(decoding bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
     guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("root is too long") }
-    try reader.header(SiteRoot.magic)
+    try reader.header(SiteRoot.magic, or: SiteFormat.keySets)
     authority = try Self.checkSignature(bytes, file: file)
     digest = Digest256(hashing: bytes)
     root = try SiteRoot(from: &reader)
@@ -98,11 +99,19 @@ extension SignedSiteRoot {
     try checkAuthority(file)
   }
 
-  /// Returns the first root key in the bytes of a root, without verifying it; `nil` if the bytes end before it.
+  /// Returns the first root key, or the id of the first key set, in the bytes of a root, without verifying it; `nil` if the bytes end
+  /// before it.
   package static func namedKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
     var reader = ByteReader(bytes[...], file: "")
     guard (try? reader.take(SiteRoot.authorityOffset + 4)) != nil,
-      let rotationCount = try? reader.integer(UInt32.self),
+      var rotationCount = try? reader.integer(UInt32.self)
+    else { return nil }
+    if rotationCount == KeySetChain.mark {
+      guard let count = try? reader.integer(UInt32.self) else { return nil }
+      guard count > 0 else { return (try? KeySet(from: &reader))?.id.bytes[...] }
+      rotationCount = count
+    }
+    guard
       (try? reader.take(rotationCount == 0 ? KeyDelegation.rootKeyOffset : 0)) != nil
     else { return nil }
     return try? reader.take(SitePublicKey.byteCount)
@@ -115,15 +124,18 @@ extension SignedSiteRoot {
   /// - Throws: `untrusted`, `corrupt` if the authority is damaged.
   package static func authority(in bytes: ArraySlice<UInt8>, file: String) throws -> SigningAuthority? {
     var header = ByteReader(bytes, file: file)
-    try header.header(SiteRoot.magic)
+    let hasKeySets = try header.header(SiteRoot.magic, or: SiteFormat.keySets)
     var reader = ByteReader(bytes, file: file)
     _ = try reader.take(SiteRoot.authorityOffset)
     let byteCount = Int(try reader.integer(UInt32.self))
-    guard byteCount > 0 else { return nil }
+    guard byteCount > 0 || hasKeySets else { return nil }
     guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("signing authority is too long") }
     var authorityReader = ByteReader(try reader.take(byteCount), file: file)
     let authority = try SigningAuthority(from: &authorityReader)
     try authorityReader.end()
+    guard (authority.sets != nil) == hasKeySets else {
+      throw reader.corrupt("the format of a root does not match its authority", at: SiteRoot.magicBytes.count)
+    }
     return authority
   }
 

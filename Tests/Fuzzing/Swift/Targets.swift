@@ -14,7 +14,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
   "site": decodeSite, "agent": decodeAgentStream, "journal": decodeJournal, "plist": decodePropertyList,
   "language": matchLanguages, "ledger": decodeLedger, "image": decodeImage, "storage": decodeStorageTexts,
-  "install": decodeInstallation,
+  "install": decodeInstallation, "authority": decodeAuthority, "keyset": decodeKeySetTexts,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -258,6 +258,39 @@ private let twoPackRoot: SiteRoot = {
   if let key = SitePublicKey(text(bytes)) { precondition(key.description == text(bytes)) }
 }
 
+/// The keys that authorize a signature: single root keys or key sets. Decoded authorities have one encoding.
+@Sendable private func decodeAuthority(_ bytes: [UInt8]) {
+  var reader = ByteReader(bytes[...], file: "")
+  if let authority = try? SigningAuthority(from: &reader) {
+    precondition(authority.bytes == Array(bytes[..<reader.offset]))
+    precondition(authority.rootKeys.first == authority.firstKey && authority.rootKeys.last == authority.rootKey)
+    precondition(authority.sets.map { !$0.hasSingleKeys } ?? true)
+  }
+  // Without signatures, which a fuzzer cannot make: a set and the fields of a delegation.
+  var set = ByteReader(bytes[...], file: "")
+  if let decoded = try? KeySet(from: &set) {
+    var writer = ByteWriter()
+    decoded.encode(to: &writer)
+    precondition(writer.bytes == Array(bytes[..<set.offset]) && 1...decoded.keys.count ~= decoded.threshold)
+  }
+  var fields = ByteReader(bytes[...], file: "")
+  if let terms = try? DelegationTerms(from: &fields) { precondition(terms.bytes == Array(bytes[..<fields.offset])) }
+}
+
+/// The file of a key set, a request to its holders, their answers, and a signature as other programs print it.
+@Sendable private func decodeKeySetTexts(_ bytes: [UInt8]) {
+  let text = text(bytes)
+  if let set = try? KeySetFile(text: text, file: "") {
+    precondition((try? KeySetFile(text: set.text, file: ""))?.text == set.text)
+  }
+  if let request = try? KeySetRequest(text: text, file: "") {
+    precondition((try? KeySetRequest(text: request.text, file: ""))?.digest == request.digest)
+  }
+  if let answer = try? KeySetAnswer(text: text, file: "") {
+    precondition((try? KeySetAnswer(text: answer.text, file: ""))?.text == answer.text)
+  }
+}
+
 @Sendable private func decodeTrust(_ bytes: [UInt8]) {
   guard let book = TrustBook(text: text(bytes)) else { return }
   precondition(TrustBook(text: book.text) == book)
@@ -489,6 +522,43 @@ private let netrcs = [
   "ann@a.example:80\n# x\nmachine b\nmacdef init\nmachine a\n\nMACHINE a.example account x password #y",
 ]
 
+/// A key set of 2 of 3, its request, an answer, and an authority of it.
+private let keySetSeeds: (authorities: [[UInt8]], texts: [[UInt8]]) = {
+  let keys = (0..<4).map { _ in SiteKey() }
+  func signatures(_ message: [UInt8], _ kind: SignedKind) -> [SitePublicKey: [UInt8]] {
+    Dictionary(uniqueKeysWithValues: keys.map { ($0.publicKey, try! $0.signature(of: message, as: kind)) })
+  }
+  var chain = try! KeySetChain(first: KeySet(threshold: 2, keys: keys.prefix(3).map(\.publicKey)))
+  let set = try! KeySet(number: 2, threshold: 2, keys: keys.suffix(3).map(\.publicKey))
+  let rotation = KeySetRotation.message(first: chain.firstID, old: chain.last.id, new: set)
+  let request = try! KeySetRequest(sets: chain, next: set, delegations: [], provesHolders: false)
+  chain = try! chain.appending(
+    KeySetRotation(first: chain.firstID, old: chain.last, new: set, signatures: signatures(rotation, .setRotation)))
+  let terms = try! DelegationTerms(
+    serial: 9, madeAt: 5, endsAt: 6, rootKey: set.id, releaseKey: SiteKey().publicKey, product: .standard,
+    channels: [.live])
+  let delegation = try! KeyDelegation(
+    terms, by: set, first: chain.firstID,
+    signatures: signatures(KeyDelegation.message(terms, first: chain.firstID), .setDelegation))
+  var setBytes = ByteWriter()
+  set.encode(to: &setBytes)
+  let file = try! KeySetFile(threshold: 2, keys: keys.map(\.publicKey)),
+    answer = """
+      packstore key set signatures 1
+      request \(request.digest.hex)
+      key \(keys[0].publicKey)
+      rotation \(Data(repeating: 1, count: 64).base64EncodedString())
+
+      """
+  let later = try! KeySetRequest(sets: chain, next: nil, delegations: [terms], provesHolders: true)
+  return (
+    [
+      try! SigningAuthority(sets: chain, delegation: delegation).bytes, try! keys[0].authority(for: .standard).bytes,
+      setBytes.bytes, terms.bytes,
+    ], [file.text, request.text, later.text, answer].map { Array($0.utf8) }
+  )
+}()
+
 private let seeds: [String: [[UInt8]]] = {
   let digest = Digest256(hashing: [1, 2, 3]), key = SiteKey()
   let site = SiteID(ID128(copying: [UInt8](repeating: 9, count: 16)))
@@ -669,6 +739,7 @@ private let seeds: [String: [[UInt8]]] = {
         sheets: [try! AttributeSheet([] as [Attributes]).encode()]
       ).encode(), RememberedSite(root: [0], validators: nil, sheets: []).encode(),
     ],
+    "authority": keySetSeeds.authorities, "keyset": keySetSeeds.texts,
     "trust": [Array(trust.utf8)], "device": [Array(device.text.utf8)],
     "install": [
       #"{"catalog":"\#(String(repeating: "ab", count: 32))","date":"1","note":"git 3fa9c","pack":"P","version":1}"#,
