@@ -91,6 +91,7 @@ import Testing
     try changes()
     try inspection()
     try sites()
+    try keySets()
     try agents()
     try archivesAndDeltas()
     try manifests()
@@ -177,6 +178,17 @@ import Testing
     try run("extract", "store", "out")
     let cat = try playground.packstore("cat", "store", "new", "--json")
     #expect(cat.output == "new" && cat.errors.isEmpty, "the bytes as they are")
+  }
+
+  private func keySets() throws {
+    let keys = try ["anna.key", "ben.key", "carl.key"].map { try playground.packstore("keygen", $0).lines[0] }
+    try run("keyset", "create", "root.set", "--need", "1", keys[0], keys[1])
+    try run("keyset", "request", "root.set", "request", "--release", keys[2], "--revoke", "--channel", "live")
+    for name in ["anna", "ben"] { try run("keyset", "sign", "request", name, "--key", "\(name).key") }
+    try run("keyset", "complete", "root.set", "request", "anna", "ben")
+    try run("keyset", "request", "root.set", "next", "--next", "1", keys[0], keys[2])
+    try run("keyset", "sign", "next", "unused", "--key", "anna.key", "--dry-run")
+    try run("keyset", "show", "root.set")
   }
 
   private func sites() throws {

@@ -30,47 +30,31 @@ struct Delegate: ParsableCommand {
   @Argument(help: "File with the release key; created if it does not exist.", completion: .file())
   var releaseKey: String
 
-  @OptionGroup var product: ProductOption
+  @OptionGroup var terms: DelegationTermsOptions
 
   @Option(
-    name: .customLong("channel"),
-    help: .init("Channel that the key may sign; repeatable (default: unchanged, or all).", valueName: "name"),
-    transform: parseChannel)
-  var channels: [SiteChannel] = []
-
-  @Flag(help: "Allow the key to sign all channels.")
-  var allChannels = false
-
-  @Option(help: .init("Validity of the key from now.", valueName: "days"))
-  var days = 400
-
-  @Flag(help: "Make the key valid without end.")
-  var noEnd = false
-
-  @Flag(help: "Revoke all earlier authorizations for the product, because a release key was stolen.")
-  var revoke = false
+    name: .customLong("for"),
+    help: .init(
+      "Public half of a new release key whose secret half is elsewhere, such as in a key service (default: create one).",
+      valueName: "key"), transform: parsePublicKey)
+  var publicKey: SitePublicKey?
 
   @Flag(help: "Report the authorization without writing it.")
   var dryRun = false
 
+  @OptionGroup var signing: SigningOptions
   @OptionGroup var clock: ClockOption
 
   @OptionGroup var report: ReportOptions
 
-  func validate() throws {
-    guard (1...36_500).contains(days) else { throw ValidationError("--days must be from 1 to 36500") }
-    guard channels.isEmpty || !allChannels else {
-      throw ValidationError("--channel and --all-channels exclude each other")
-    }
-  }
-
   func run() throws {
     try clock.require(quiet: report.quiet)
-    let options = SiteKey.DelegationOptions(
-      product: product.product, channels: allChannels ? [] : channels.isEmpty ? nil : channels,
-      validity: noEnd ? nil : .seconds(days * 86_400), revokesEarlier: revoke)
+    var options = terms.options
+    options.releaseKey = publicKey
     let result = try namingKeyFaults {
-      try SiteKey.delegate(to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun)
+      try SiteKey.delegate(
+        to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun
+      ) { try signing.signer(of: $0) }
     }
     if !dryRun, !result.isNoted, !report.quiet {
       warn(

@@ -21,12 +21,18 @@ struct Keygen: ParsableCommand {
     help: "File with the secret key (default: ~/.config/packstore/site.key).", completion: .file())
   var file: String?
 
+  @Option(
+    help: .init(
+      "Public half of a key whose secret half is elsewhere, such as in a key service: the new file has only this half.",
+      valueName: "key"), transform: parsePublicKey)
+  var publicKey: SitePublicKey?
+
   @OptionGroup var report: ReportOptions
 
   func run() throws {
     let file = try keyFile(file)
-    let (key, isNew) = try namingKeyFaults { try SiteKey.readOrMake(file) }
-    if isNew, report.isTalkative {
+    let (key, isNew) = try namingKeyFaults { try readOrMake(file) }
+    if isNew, publicKey == nil, report.isTalkative {
       warn(
         .newKey,
         "created a secret key in '\(escaped(file.string))': keep it and a copy in a safe place; clients accept no other key"
@@ -39,6 +45,13 @@ struct Keygen: ParsableCommand {
       try output.line(key.rootKey.description)
     }
     try output.flush()
+  }
+
+  private func readOrMake(_ file: FilePath) throws -> (key: SiteKey, isNew: Bool) {
+    guard let publicKey else { return try SiteKey.readOrMake(file) }
+    let key = SiteKey(publicKey: publicKey)
+    try key.write(to: file)
+    return (key, true)
   }
 }
 

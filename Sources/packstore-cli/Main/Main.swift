@@ -21,7 +21,6 @@ struct Packstore: ParsableCommand {
     abstract: "Store, publish and update packs: named, versioned sets of files.",
     discussion: """
         packstore add Packs Assets/Tutorial --pack Tutorial
-        packstore cat Packs Videos/Introduction.m4v > Introduction.m4v
 
       Names that begin with '-' follow '--'. --version prints the version.
       --json prints results and errors as JSON. Exit status: 0 success, 1 failure,
@@ -49,7 +48,9 @@ struct Packstore: ParsableCommand {
       subcommands: [Status.self, Refresh.self, CheckServed.self, CheckBucket.self, SiteGroup.self, Strip.self]),
     CommandGroup(
       name: "Channels and keys",
-      subcommands: [Promote.self, Demote.self, Channels.self, Policy.self, Keygen.self, Delegate.self, Rotate.self]),
+      subcommands: [
+        Promote.self, Demote.self, Channels.self, Policy.self, Keygen.self, Delegate.self, Rotate.self, Keyset.self,
+      ]),
     CommandGroup(
       name: "Author",
       subcommands: [

@@ -18,6 +18,7 @@ struct KeyOption: ParsableArguments {
   @Flag(help: "Create the file of --key, a release key, and its root key, for a new publisher.")
   var newKey = false
 
+  @OptionGroup var signing: SigningOptions
   @OptionGroup var clock: ClockOption
 
   /// Reads the key, or creates the key and its root key if `--new-key` is set.
@@ -33,7 +34,10 @@ struct KeyOption: ParsableArguments {
     for product: Store.Product? = nil, quiet: Bool, signed: String? = nil, isDryRun: Bool = false
   ) throws -> SiteKey {
     let file = try KeyFile(key)
-    guard newKey else { return try file.open(for: product, quiet: quiet, signed: signed, clock: clock) }
+    guard newKey else {
+      return try signing.complete(
+        try file.open(for: product, quiet: quiet, signed: signed, clock: clock), isDryRun: isDryRun)
+    }
     try file.requireNew(signed: signed)
     try clock.require(quiet: quiet)
     return isDryRun ? SiteKey() : try file.make(for: product, quiet: quiet)
@@ -58,9 +62,12 @@ struct SiteKeyOption: ParsableArguments {
     completion: .file())
   var key: String?
 
+  @OptionGroup var signing: SigningOptions
   @OptionGroup var clock: ClockOption
 
-  func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, signed: "the site", clock: clock) }
+  func open(quiet: Bool) throws -> SiteKey {
+    try signing.complete(try KeyFile(key).open(quiet: quiet, signed: "the site", clock: clock))
+  }
 }
 
 /// A file with a secret key, or another source of the key.

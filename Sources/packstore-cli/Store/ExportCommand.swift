@@ -55,6 +55,10 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func validate() throws {
     try checkOptions()
+    guard key.signing.signRequest == nil else {
+      throw ValidationError(
+        "--sign-request cannot sign this archive, which differs each time; use --sign-command, or 'packstore package'")
+    }
     guard let ending = FilePath(output).extension?.lowercased(), Self.otherEndings.contains(ending) else { return }
     throw ValidationError(
       "'export' cannot write a '.\(escaped(ending))' file; use a name that ends in '.pack'")
