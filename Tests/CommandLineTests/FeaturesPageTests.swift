@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Docs/Features.md` names a test for each feature: all of them exist.
+/// `Docs/Features.md` and `Docs/TUF.md` name a test for each row: all of them exist.
 @Suite struct FeaturesPageTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -21,8 +21,8 @@ import Testing
     return suites
   }()
 
-  private static func rows() throws -> [(id: String, evidence: String)] {
-    let page = try String(contentsOf: root.appendingPathComponent("Docs/Features.md"), encoding: .utf8)
+  private static func rows(_ name: String = "Features.md") throws -> [(id: String, evidence: String)] {
+    let page = try String(contentsOf: root.appendingPathComponent("Docs/\(name)"), encoding: .utf8)
     return page.split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       return (cells.first ?? "", cells.last ?? "")
@@ -31,7 +31,7 @@ import Testing
 
   @Test func everyTestExists() throws {
     var count = 0
-    for (id, evidence) in try Self.rows() {
+    for (id, evidence) in try Self.rows() + Self.rows("TUF.md") {
       var suite = ""
       for name in evidence.matches(of: /`([^`]+)`/).map({ String($0.1) }) {
         if let whole = name.wholeMatch(of: /(\w+Tests)(?:\.(\w+))?/) {
