@@ -13,8 +13,11 @@
 
 #include "../CPackStoreTesting/include/CPackStoreInternals.h"
 #include "../CPackStoreTesting/include/CPackStoreTesting.h"
+#include "codec/checksum.h"
 #include "CPackHash.h"
+#include "delta/delta_header.h"
 #include "delta/delta_part.h"
+#include "delta/delta_short.h"
 #include "segment/frame_decoding.h"
 
 #define FUZZ_ASSERT(condition)                                                                                         \

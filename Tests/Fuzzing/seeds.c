@@ -369,15 +369,16 @@ static int append_delta(void *context, uint64_t offset, const void *bytes, size_
 static void put_parts(const seed *delta, unsigned flags) {
   uint32_t length;
   pks__delta_header header;
+  pks__scratch rows = {0};
   const pks__delta_block *blocks;
   seed seed = {0};
   FUZZ_ASSERT(!pks__delta_read_length(delta->bytes, "delta", &length, NULL));
-  FUZZ_ASSERT(!pks__delta_read_header(delta->bytes, length, "delta", &header, &blocks, NULL));
+  FUZZ_ASSERT(!pks__delta_read_header(delta->bytes, length, "delta", &header, &rows, &blocks, NULL));
   append_number(&seed, flags, 1);
   const uint64_t counts[] = {header.file_count, header.link_count, header.folder_count, header.logical_bytes};
   for (size_t i = 0; i < PKS_COUNT_OF(counts); i++) { append_number(&seed, counts[i], 4); }
   append(&seed, &header.to_catalog, sizeof header.to_catalog);
-  size_t offset = length;
+  size_t offset = header.blocks_offset;
   for (uint32_t i = 0; i < header.part_count + header.group_count; i++) {
     uint32_t stored_length = pks__get32(blocks[i].stored_length), raw_length = pks__get32(blocks[i].raw_length);
     uint8_t *raw = malloc(raw_length);
@@ -397,6 +398,7 @@ static void put_parts(const seed *delta, unsigned flags) {
     free(raw);
     offset += stored_length;
   }
+  pks__scratch_free(&rows);
   put(&seed, "delta");
 }
 
@@ -416,7 +418,7 @@ static void put_deltas(void) {
       append(&file, delta.bytes, delta.length);
       put(&file, "delta");
     }
-    for (unsigned flags = from == 1 ? 4 : 0; flags < 64; flags += 8) { put_parts(&delta, flags); }
+    for (unsigned flags = from == 1 ? 4 : 0; flags < 128; flags += 8) { put_parts(&delta, flags); }
     free(delta.bytes);
   }
   pks_snapshot_close(snapshot);

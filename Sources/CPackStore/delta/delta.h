@@ -17,8 +17,8 @@
 ///   block          part of the description, or a group, in stored form; the unit of checking
 ///
 /// File: header, then consecutive blocks: those of the description, then the groups. `Docs/FORMAT.md` describes the layout. The
-/// SHA-256 of the header identifies the delta and is signed; the header contains the SHA-256 of every block. The core ignores bytes
-/// after the blocks.
+/// SHA-256 of the header identifies the delta and is signed; the header contains the SHA-256 of every block. In a short delta the
+/// blocks are in the header (`delta_short.h`). The core ignores bytes after the blocks.
 ///
 /// Hostile bytes. A header states the memory for applying, and is refused if it exceeds the limit in this file; a block is hashed
 /// before it is parsed; a version with a wrong result is not staged.
@@ -27,9 +27,6 @@
 
 #include "codec/codec.h"
 #include "format/format.h"
-#include "platform/scratch.h"
-
-#define PKS__DELTA_MAGIC "PKSDELT0"
 
 enum {
   PKS__DELTA_FIXED = 160,                    ///< bytes of a header before the pack's name
@@ -53,7 +50,8 @@ typedef struct pks__delta_block {
 } pks__delta_block;
 
 typedef struct pks__delta_header {
-  uint32_t length;         ///< length of the header, including the blocks' rows
+  uint32_t length;         ///< length of the header, including the blocks' rows, and the blocks of a short delta
+  uint32_t blocks_offset;  ///< offset of the first block in the file: `length`, unless the delta is short
   uint32_t chunk_average;  ///< of version B
   uint32_t part_count;     ///< blocks of the description
   uint32_t group_count;    ///< blocks that are groups: they follow
@@ -72,18 +70,10 @@ typedef struct pks__delta_header {
 /// The longest group that a delta of that average chunk and longest prefix may have.
 uint32_t pks__delta_group_limit(uint32_t chunk_average, uint32_t prefix_max);
 
-/// Writes the header, with the rows of its blocks: `part_count + group_count` of them. `header->length` is set.
-pks_status pks__delta_put_header(
-  pks__delta_header *header, const pks__delta_block *blocks, pks__scratch *out, pks_error *error
-);
-/// Reads how long a header is from its first 16 bytes. Errors: CORRUPT (no delta), NEWER_FORMAT.
-pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uint32_t *length, pks_error *error);
-/// Reads a whole header, `bytes` of length `*length` as above. `*blocks` are in `bytes`. Everything is checked against
-/// the limits, and the blocks' sizes against each other. `name` is for messages.
-pks_status pks__delta_read_header(
-  const uint8_t *bytes, uint32_t length, const char *name, pks__delta_header *out, const pks__delta_block **blocks,
-  pks_error *error
-);
+/// Whether names, numbers and limits of a header from outside are valid.
+bool pks__delta_header_is_valid(const pks__delta_header *header);
+/// Whether the rows match the header's sums and limits.
+bool pks__delta_blocks_are_valid(const pks__delta_header *header, const pks__delta_block *blocks);
 
 // MARK: - Description
 

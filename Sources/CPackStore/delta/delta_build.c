@@ -3,15 +3,18 @@
 /// Groups are written in order, regardless of the encoding thread. The number of groups determines the header's length. The header
 /// comes last, because it contains the digests of all blocks.
 ///
-/// Short groups without a prefix are kept in memory at first. If all are such, they are encoded once more as fewer groups, because
-/// each one costs a digest and numbers that a decoder has to learn.
+/// Short groups are kept in memory at first. If all are short and none has a prefix, they are encoded once more as fewer groups,
+/// because each one costs a digest and numbers that a decoder has to learn. If the whole delta is short, it is written in the short
+/// form.
 #include <string.h>
 
 #include "base/memory.h"
 #include "catalog/catalog.h"
 #include "delta/delta_encode.h"
 #include "delta/delta_file.h"
+#include "delta/delta_header.h"
 #include "delta/delta_part.h"
+#include "delta/delta_short.h"
 #include "ingest/staging.h"
 #include "store/chunk_lookup.h"
 
@@ -70,14 +73,12 @@ static pks_status write_bytes(
 }
 
 static pks_status write_block(
-  builder *builder, const uint8_t *stored, size_t stored_length, uint32_t raw_length, const pks__id *digest,
-  pks_error *error
+  builder *builder, const uint8_t *stored, const pks__delta_block *block, pks_error *error
 ) {
-  pks__delta_block block = {
-    .stored_length = pks__put32((uint32_t)stored_length), .raw_length = pks__put32(raw_length), .digest = *digest};
+  uint32_t stored_length = pks__get32(block->stored_length);
   pks_status status = write_bytes(builder, builder->offset, stored, stored_length, error);
   builder->offset += stored_length;
-  return status ? status : pks__scratch_append(&builder->blocks, &block, sizeof block, error);
+  return status ? status : pks__scratch_append(&builder->blocks, block, sizeof *block, error);
 }
 
 static pks_status report(void *context, uint64_t bytes_done, pks_error *error) {
@@ -107,20 +108,30 @@ static uint32_t part_count(const builder *builder) {
   return (uint32_t)((builder->plan.description.length + PKS__DELTA_PART - 1) / PKS__DELTA_PART);
 }
 
-static pks_status write_description(builder *builder, pks_error *error) {
+/// Encodes a part of the description, from `begin` on, into `stored`. `*block` is its row.
+static pks_status encode_part(
+  const builder *builder, pks__encoder *encoder, uint64_t begin, uint8_t *stored, pks__delta_block *block,
+  pks_error *error
+) {
   const pks__scratch *description = &builder->plan.description;
+  size_t length = (size_t)pks__min64(PKS__DELTA_PART, description->length - begin), stored_length;
+  pks_status status =
+    pks__delta_part_encode(encoder, description->bytes + begin, length, stored, &stored_length, error);
+  if (status) { return status; }
+  *block = (pks__delta_block
+  ){.stored_length = pks__put32((uint32_t)stored_length), .raw_length = pks__put32((uint32_t)length)};
+  builder->store->sha256(stored, stored_length, block->digest.bytes);
+  return PKS_OK;
+}
+
+static pks_status write_description(builder *builder, pks_error *error) {
   pks__encoder *encoder = pks__encoder_create(builder->effort.level);
   uint8_t *stored = pks__allocate(pks__delta_part_capacity(PKS__DELTA_PART));
   pks_status status = encoder && stored ? PKS_OK : pks__fail_memory(error);
-  for (uint64_t begin = 0; !status && begin < description->length; begin += PKS__DELTA_PART) {
-    size_t length = (size_t)pks__min64(PKS__DELTA_PART, description->length - begin);
-    const uint8_t *raw = description->bytes + begin;
-    size_t stored_length;
-    status = pks__delta_part_encode(encoder, raw, length, stored, &stored_length, error);
-    if (status) { break; }
-    pks__id digest;
-    builder->store->sha256(stored, stored_length, digest.bytes);
-    status = write_block(builder, stored, stored_length, (uint32_t)length, &digest, error);
+  for (uint64_t begin = 0; !status && begin < builder->plan.description.length; begin += PKS__DELTA_PART) {
+    pks__delta_block block;
+    status = encode_part(builder, encoder, begin, stored, &block, error);
+    if (!status) { status = write_block(builder, stored, &block, error); }
   }
   pks__encoder_destroy(encoder);
   pks__free(stored);
@@ -200,12 +211,16 @@ static void submit_groups(builder *builder) {
   }
 }
 
-static pks_status hold_group(builder *builder, const group_task *group, pks_error *error) {
-  pks__delta_block block = {
+static pks__delta_block row_of(const group_task *group) {
+  return (pks__delta_block){
     .stored_length = pks__put32((uint32_t)group->stored_length),
     .raw_length = pks__put32(group->group->length),
     .digest = group->digest,
   };
+}
+
+static pks_status hold_group(builder *builder, const group_task *group, pks_error *error) {
+  pks__delta_block block = row_of(group);
   pks_status status = pks__scratch_append(&builder->held, group->stored, group->stored_length, error);
   return status ? status : pks__scratch_append(&builder->held_rows, &block, sizeof block, error);
 }
@@ -233,14 +248,14 @@ static pks_status write_group(builder *builder, pks_error *error) {
     return group->status;
   }
   if (group->prefix_length > builder->header.prefix_max) { builder->header.prefix_max = group->prefix_length; }
-  pks_status status = PKS_OK;
-  if (builder->holds && (group->prefix_length > 0 || builder->held.length > HELD_MAX)) {
-    status = write_held(builder, error);
-  }
+  // Groups with a prefix are not encoded again: they are kept only for the short form.
+  uint64_t held_max = builder->header.prefix_max > 0 ? PKS__DELTA_SHORT_MAX : HELD_MAX;
+  pks_status status = builder->holds && builder->held.length > held_max ? write_held(builder, error) : PKS_OK;
   if (!status && builder->holds) {
     status = hold_group(builder, group, error);
   } else if (!status) {
-    status = write_block(builder, group->stored, group->stored_length, group->group->length, &group->digest, error);
+    pks__delta_block block = row_of(group);
+    status = write_block(builder, group->stored, &block, error);
   }
   uint64_t done = builder->is_regrouped ? builder->plan.new_bytes : group->group->position + group->group->length;
   return status ? status : report(builder, done, error);
@@ -301,7 +316,8 @@ static pks_status write_groups(builder *builder, pks_error *error) {
   );
   builder->bytes_before = builder->bytes_total - builder->plan.new_bytes;
   if (!status) { status = encode_groups(builder, error); }
-  if (!status && builder->holds && group_count(builder) > 1) { status = encode_again(builder, error); }
+  bool is_copied = builder->holds && builder->header.prefix_max == 0;
+  if (!status && is_copied && group_count(builder) > 1) { status = encode_again(builder, error); }
   return status;
 }
 
@@ -328,17 +344,61 @@ static void begin_header(builder *builder, const pks__version *from, const pks__
   count_groups(builder);
 }
 
+/// Writes the bytes of the header, and describes the delta.
+static pks_status write_header_bytes(
+  const builder *builder, const pks__scratch *bytes, uint64_t length, pks_delta_info *out, pks_error *error
+) {
+  pks_status status = write_bytes(builder, 0, bytes->bytes, (size_t)bytes->length, error);
+  if (status) { return status; }
+  pks__delta_file file = {.header = builder->header, .attributes = builder->to_attributes, .length = length};
+  builder->store->sha256(bytes->bytes, (size_t)bytes->length, file.digest.bytes);
+  pks__delta_file_tell(&file, out);
+  return PKS_OK;
+}
+
 static pks_status write_header(builder *builder, pks_delta_info *out, pks_error *error) {
   pks__scratch bytes = {0};
-  const pks__delta_header *header = &builder->header;
   const pks__delta_block *blocks = PKS__SCRATCH_AT(&builder->blocks, const pks__delta_block, 0);
   pks_status status = pks__delta_put_header(&builder->header, blocks, &bytes, error);
-  if (!status) { status = write_bytes(builder, 0, bytes.bytes, (size_t)bytes.length, error); }
-  if (!status) {
-    pks__delta_file file = {.header = *header, .attributes = builder->to_attributes, .length = builder->offset};
-    builder->store->sha256(bytes.bytes, (size_t)bytes.length, file.digest.bytes);
-    pks__delta_file_tell(&file, out);
+  if (!status) { status = write_header_bytes(builder, &bytes, builder->offset, out, error); }
+  pks__scratch_free(&bytes);
+  return status;
+}
+
+// MARK: - The short form
+
+/// Appends the description, encoded in one part, and the groups, which are all kept in memory.
+static pks_status put_blocks(builder *builder, pks__scratch *rows, pks__scratch *stored, pks_error *error) {
+  pks_status status = PKS_OK;
+  if (builder->plan.description.length > 0) {
+    pks__delta_block block;
+    pks__encoder *encoder = pks__encoder_create(builder->effort.level);
+    status = pks__scratch_reserve(stored, pks__delta_part_capacity(builder->plan.description.length), error);
+    if (!status && !encoder) { status = pks__fail_memory(error); }
+    if (!status) { status = encode_part(builder, encoder, 0, stored->bytes, &block, error); }
+    if (!status) { stored->length = pks__get32(block.stored_length); }
+    if (!status) { status = pks__scratch_append(rows, &block, sizeof block, error); }
+    pks__encoder_destroy(encoder);
   }
+  if (!status) { status = pks__scratch_append(stored, builder->held.bytes, builder->held.length, error); }
+  return status ? status : pks__scratch_append(rows, builder->held_rows.bytes, builder->held_rows.length, error);
+}
+
+/// Writes the delta in the short form, unless it is too long for that: then nothing is written and `*is_written` is false.
+static pks_status write_short(builder *builder, bool *is_written, pks_delta_info *out, pks_error *error) {
+  *is_written = false;
+  if (builder->plan.description.length > PKS__DELTA_PART || builder->held.length > PKS__DELTA_SHORT_MAX) {
+    return PKS_OK;
+  }
+  pks__scratch rows = {0}, stored = {0}, bytes = {0};
+  pks_status status = put_blocks(builder, &rows, &stored, error);
+  if (!status) {
+    const pks__delta_block *blocks = PKS__SCRATCH_AT(&rows, const pks__delta_block, 0);
+    status = pks__delta_put_short(&builder->header, blocks, stored.bytes, stored.length, &bytes, is_written, error);
+  }
+  if (!status && *is_written) { status = write_header_bytes(builder, &bytes, bytes.length, out, error); }
+  pks__scratch_free(&rows);
+  pks__scratch_free(&stored);
   pks__scratch_free(&bytes);
   return status;
 }
@@ -390,8 +450,11 @@ static pks_status build(
   begin_header(builder, from, to);
   memcpy(builder->header.pack, builder->request->pack, strlen(builder->request->pack));
   builder->holds = true;
+  bool is_written = false;
   status = write_groups(builder, error);
-  if (!status && builder->holds) { status = write_held(builder, error); }
+  if (!status && builder->holds) { status = write_short(builder, &is_written, out, error); }
+  if (status || is_written) { return status; }
+  if (builder->holds) { status = write_held(builder, error); }
   return status ? status : write_header(builder, out, error);
 }
 

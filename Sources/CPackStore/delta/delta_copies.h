@@ -10,6 +10,7 @@
 
 #include "codec/range_coder.h"
 #include "delta/delta.h"
+#include "platform/scratch.h"
 
 /// The steps of new bytes in a description, of the builder's plan or the reader's recipe.
 typedef struct pks__new_steps {

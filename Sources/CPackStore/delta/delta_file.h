@@ -5,13 +5,15 @@
 #define PKS_DELTA_DELTA_FILE_H
 
 #include "delta/delta.h"
+#include "platform/scratch.h"
 
 typedef struct pks__delta_file {
   pks_delta_source source;
   pks_sha256 *sha256;
   pks__scratch bytes;  ///< the header's
   pks__delta_header header;
-  const pks__delta_block *blocks;  ///< in `bytes`: parts of the description, then groups
+  pks__scratch rows;               ///< pks__delta_block, of a short delta
+  const pks__delta_block *blocks;  ///< in `bytes` or `rows`: parts of the description, then groups
   pks__id digest;                  ///< digest of the header
   pks__id attributes;              ///< attributes of the new version; zero: none
   uint64_t length;                 ///< length of the header and all blocks

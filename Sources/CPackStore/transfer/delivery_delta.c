@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "delta/delta_header.h"
+#include "delta/delta_short.h"
+
 void pks__coming_chain_init(
   pks__coming_chain *chain, pks__delivery_context *context, pks__delivery_requests *requests
 ) {
@@ -11,7 +14,7 @@ void pks__coming_chain_init(
   pks__delivery_context_own(context, &block, 1, NULL, 0);
   for (uint32_t i = 0; i < PKS_DELTA_CHAIN_MAX; i++) {
     pks__coming_delta *delta = &chain->deltas[i];
-    pks__scratch *arrays[] = {&delta->bytes, &delta->starts};
+    pks__scratch *arrays[] = {&delta->bytes, &delta->rows, &delta->starts};
     delta->chain = chain;
     pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
   }
@@ -46,11 +49,12 @@ static void count(pks__coming_chain *chain, uint64_t byte_count, bool is_resumed
 
 // MARK: - Headers
 
-/// Lists the places of the blocks, which fill the file.
+/// Lists the places of the blocks to receive, which fill the file after the header.
 static pks_status list_blocks(pks__coming_delta *delta, pks_error *error) {
   uint64_t offset = delta->header.length;
   pks_status status = PKS_OK;
-  delta->block_count = delta->header.part_count + delta->header.group_count;
+  bool is_short = pks__delta_is_short(&delta->header);
+  delta->block_count = is_short ? 0 : delta->header.part_count + delta->header.group_count;
   for (uint32_t i = 0; !status && i < delta->block_count; i++) {
     status = pks__scratch_append(&delta->starts, &offset, sizeof offset, error);
     offset += pks__get32(delta->blocks[i].stored_length);
@@ -70,7 +74,9 @@ static pks_status take_header(pks__coming_delta *delta, pks_error *error) {
     return pks__delivery_corrupt(context, "the delta's header has another length than the site's root records", error);
   }
   if (!status) {
-    status = pks__delta_read_header(delta->bytes.bytes, length, context->pack, &delta->header, &delta->blocks, error);
+    status = pks__delta_read_header(
+      delta->bytes.bytes, length, context->pack, &delta->header, &delta->rows, &delta->blocks, error
+    );
   }
   return status ? status : list_blocks(delta, error);
 }

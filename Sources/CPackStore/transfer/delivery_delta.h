@@ -1,7 +1,8 @@
 /// A version received by deltas in place of its remaining pages and frames: by one delta, or by a chain.
 ///
-/// The signed root contains the SHA-256 of each delta's header, and the header contains those of the blocks: verified parts are
-/// never fetched again. The parts of the files are blobs of the folder; the files are never assembled.
+/// The signed root contains the SHA-256 of each delta's header. The header contains the SHA-256 of each block or, if the delta is
+/// short, the blocks themselves. So verified parts are never fetched again. The parts of the files are blobs of the folder; the
+/// files are never assembled.
 ///
 /// States: unused -> used (`pks__coming_chain_use`) -> headers present: blocks are known, and each delta begins where the one
 /// before ends -> all blocks present: they can be read as sources.
@@ -20,7 +21,8 @@ typedef struct pks__coming_delta {
   pks_delivery_delta request;
   pks__scratch bytes;  ///< the header's bytes, once present
   pks__delta_header header;
-  const pks__delta_block *blocks;  ///< in `bytes`
+  pks__scratch rows;               ///< pks__delta_block, of a short delta
+  const pks__delta_block *blocks;  ///< in `bytes` or `rows`
   uint32_t block_count;
   pks__scratch starts;  ///< uint64_t: offset of each block in the file
 } pks__coming_delta;

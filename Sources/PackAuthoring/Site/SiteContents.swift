@@ -89,31 +89,19 @@ extension SiteFolder {
   private func check(_ delta: SiteRoot.Delta) throws {
     let file = try open(.delta(delta.header))
     let header = try file.bytes(upTo: Int(delta.headerByteCount))
-    var reader = ByteReader(header[...], file: "\(SitePath.delta(delta.header))")
+    let name = "\(SitePath.delta(delta.header))"
     guard try file.byteCount == delta.byteCount, Digest256(hashing: header) == delta.header else {
-      throw reader.corrupt("the delta differs from the delta listed in the site's root")
+      throw ByteReader([], file: name).corrupt("the delta differs from the delta listed in the site's root")
     }
-    _ = try reader.take(Self.deltaCountsOffset)
-    let blockCount = Int(try reader.integer(UInt32.self)) + Int(try reader.integer(UInt32.self))
-    guard blockCount <= reader.remaining / Self.deltaRowByteCount else { throw reader.corrupt("too many blocks") }
-    _ = try reader.take(reader.remaining - blockCount * Self.deltaRowByteCount)
-    var offset = UInt64(delta.headerByteCount)
-    for _ in 0..<blockCount {
-      let storedByteCount = Int(try reader.integer(UInt32.self))
-      _ = try reader.integer(UInt32.self)  // the raw length
-      let digest = try reader.digest()
-      guard UInt64(storedByteCount) <= delta.byteCount - min(offset, delta.byteCount),
-        Digest256(hashing: try file.bytes(at: offset, upTo: storedByteCount)) == digest
-      else {
-        throw reader.corrupt("a block is damaged")
-      }
-      offset += UInt64(storedByteCount)
+    let list = try DeltaBlockList(header: header, file: name)
+    guard list.endOffset <= delta.byteCount else {
+      throw ByteReader([], file: name).corrupt("the delta is incomplete")
+    }
+    for block in list.blocks
+    where try Digest256(hashing: file.bytes(at: block.offset, upTo: block.byteCount)) != block.digest {
+      throw ByteReader([], file: name).corrupt("a block is damaged", at: Int(block.offset))
     }
   }
-
-  /// The offset of the numbers of parts and groups in a delta's header, and the size of each row: `Docs/FORMAT.md`, section 23.
-  private static let deltaCountsOffset = 148
-  private static let deltaRowByteCount = 40
 }
 
 extension PackStoreError {

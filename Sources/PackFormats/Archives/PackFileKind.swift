@@ -16,7 +16,7 @@ package enum PackFileKind: Sendable {
 
   /// Detects the kind from the first bytes, as many as a tar header has or all of them.
   package init(start bytes: [UInt8]) {
-    if bytes.starts(with: Self.deltaMagic) {
+    if DeltaBlockList.isDelta(start: bytes) {
       self = .delta
     } else if bytes.dropFirst(TarHeader.magicOffset).starts(with: "ustar".utf8) {
       self = .archive
@@ -24,6 +24,4 @@ package enum PackFileKind: Sendable {
       self = .other
     }
   }
-
-  private static let deltaMagic = Array("PKSDELT0".utf8)
 }

@@ -14,10 +14,6 @@ final class ContentReader {
 
   private static let pieceByteCount = 1 << 20
 
-  /// The offset in a delta's header of the numbers of parts and groups, and the size of each row: `Docs/FORMAT.md`, section 23.
-  private static let deltaCountsOffset = 148
-  private static let deltaRowByteCount = 40
-
   init(_ source: any SiteSource, rules: [SitePath: ContentRule], byteRateLimit: Int?, clock: TransferClock) {
     self.source = source
     self.rules = rules
@@ -65,22 +61,11 @@ final class ContentReader {
     var header: [UInt8] = []
     try await read(path, delta.byteCount, upTo: UInt64(delta.headerByteCount)) { header += $0 }
     guard Digest256(hashing: header) == delta.header else { return nil }
-    var reader = ByteReader(header[...], file: "\(path)"), offset = UInt64(delta.headerByteCount)
-    var parts = [ContentChecker.Part(offset: 0, byteCount: offset, digest: delta.header)]
-    do {
-      _ = try reader.take(Self.deltaCountsOffset)
-      let count = Int(try reader.integer(UInt32.self)) + Int(try reader.integer(UInt32.self))
-      guard count <= reader.remaining / Self.deltaRowByteCount else { return nil }
-      _ = try reader.take(reader.remaining - count * Self.deltaRowByteCount)
-      for _ in 0..<count {
-        let byteCount = UInt64(try reader.integer(UInt32.self))
-        _ = try reader.integer(UInt32.self)  // the raw length
-        parts.append(.init(offset: offset, byteCount: byteCount, digest: try reader.digest()))
-        offset = offset.addingClamped(byteCount)
-      }
-    } catch is PackStoreError { return nil }
+    guard let list = try? DeltaBlockList(header: header, file: "\(path)") else { return nil }
     // A signature may follow the last block.
-    return offset <= delta.byteCount ? parts : nil
+    guard list.endOffset <= delta.byteCount else { return nil }
+    return [.init(offset: 0, byteCount: UInt64(header.count), digest: delta.header)]
+      + list.blocks.map { .init(offset: $0.offset, byteCount: UInt64($0.byteCount), digest: $0.digest) }
   }
 
   /// - Parameters:

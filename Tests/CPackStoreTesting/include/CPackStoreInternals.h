@@ -16,6 +16,8 @@
 #include "commit/staged_op.h"
 #include "delta/delta.h"
 #include "delta/delta_copies.h"
+#include "delta/delta_header.h"
+#include "delta/delta_short.h"
 #include "format/format.h"
 #include "format/glob.h"
 #include "format/hash_map.h"

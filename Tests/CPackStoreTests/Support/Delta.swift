@@ -7,8 +7,12 @@ struct Delta: Sendable {
   var bytes: [UInt8]
   var info: pks_delta_info
 
-  /// A block's place in the file, as the header has it.
+  /// Whether the blocks are in the header.
+  var isShort: Bool { bytes.starts(with: "PKSDELT1".utf8) }
+
+  /// The places of the blocks after the header; none if the delta is short.
   var blocks: [Range<Int>] {
+    guard !isShort else { return [] }
     let header = Int(info.header_length), name = Int(number(at: 156))
     let first = 172 + name + Int(number(at: 168 + name))
     var offset = header

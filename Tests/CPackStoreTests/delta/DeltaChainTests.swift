@@ -52,10 +52,10 @@ extension Core {
     }
 
     /// Versions of a folder: in each something is new that is in the next one only, or from then on.
-    static func releases(_ count: Int, seed: UInt64 = 1) -> [Folder] {
+    static func releases(_ count: Int, seed: UInt64 = 1, noise: Int = 7_000) -> [Folder] {
       var random = Random(seed), folder = Folder.sample(seed: seed), folders = [folder]
       for release in 1..<count {
-        folder["only \(release)"] = .file(random.bytes(7_000))
+        folder["only \(release)"] = .file(random.bytes(noise))
         folder["only \(release - 1)"] = nil
         folder["from \(release)"] = .file(random.text(5_000))
         if case .file(var bytes, _) = folder["large"] {

@@ -73,7 +73,8 @@ extension Core {
     }
 
     @Test(arguments: [(1, false), (1, true), (2, true), (5, true)]) func interrupted(stride: Int, killed: Bool) throws {
-      let test = try Case(), disk = test.base.clone()
+      // Deltas in the long form, whose blocks are requested one by one.
+      let test = try Case(DeltaChainTests.releases(4, noise: 20_000)), disk = test.base.clone()
       let (wants, attempts) = try disk.deliver(stride: stride, killed: killed) { process in
         let (transaction, delivery) = try test.begin(disk, process: process)
         try delivery.use(test.chain)

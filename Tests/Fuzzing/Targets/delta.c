@@ -1,11 +1,11 @@
 /// Deltas, applied to a small store: the header, the description, and groups with their pieces and covers.
 ///
-/// Input: u8 flags. With 1, a delta file follows; with 2, the digests of its blocks are corrected. Without 1, the
-/// target builds a delta from 16 bytes of a header's counts (le32 files, links, folders, bytes of them all), the id of
-/// the new catalog, le16 length and bytes of the description, then groups, each le32 raw length, le16 length and bytes
-/// of its stored form. With 4, it is applied to the older version; with 8, its files are map assets. With 16, a
-/// delivery receives it, and its root authenticates the complete file. With 32, it is the last delta of a chain: the
-/// one before leads from the older version to the newer and is valid.
+/// Input: u8 flags. With 1, a delta file follows; with 2, the digests of its blocks are corrected, or the sum of a short
+/// delta. Without 1, the target builds a delta from 16 bytes of a header's counts (le32 files, links, folders, bytes of
+/// them all), the id of the new catalog, le16 length and bytes of the description, then groups, each le32 raw length,
+/// le16 length and bytes of its stored form. With 4, it is applied to the older version; with 8, its files are map
+/// assets. With 16, a delivery receives it, and its root authenticates the complete file. With 32, it is the second
+/// delta in a chain, after a valid delta from the older version to the newer. With 64, a built delta is short if it fits.
 #include "../fuzzing.h"
 
 enum { GROUPS_MAX = 64 };
@@ -57,7 +57,25 @@ static size_t append(fuzz_file *file, const void *bytes, size_t byte_count) {
   return file->length += byte_count;
 }
 
-static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file *out) {
+/// Writes a delta, in the short form if `shortens` and if it fits.
+static void put_delta(
+  pks__delta_header *header, const pks__delta_block *blocks, const fuzz_file *stored, bool shortens, fuzz_file *out
+) {
+  pks__scratch bytes = {0};
+  bool is_short = false;
+  if (shortens) {
+    FUZZ_ASSERT(!pks__delta_put_short(header, blocks, stored->bytes, stored->length, &bytes, &is_short, NULL));
+  }
+  if (!is_short) {
+    bytes.length = 0;
+    FUZZ_ASSERT(!pks__delta_put_header(header, blocks, &bytes, NULL));
+  }
+  append(out, bytes.bytes, (size_t)bytes.length);
+  pks__scratch_free(&bytes);
+  if (!is_short) { append(out, stored->bytes, stored->length); }
+}
+
+static void make_delta(fuzz_input *input, const pks_delta_info *from, bool shortens, fuzz_file *out) {
   pks__delta_header header = {.chunk_average = 1024, .from_number = from->from_version, .to_number = 9};
   pks__delta_block blocks[1 + GROUPS_MAX];
   const uint8_t *stored[1 + GROUPS_MAX];
@@ -89,27 +107,36 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
     if (raw_length > header.group_max) { header.group_max = raw_length; }
   }
   header.group_count = (uint32_t)count - 1;
+  fuzz_file all = {0};
   for (size_t i = 0; i < count; i++) {
-    pkh_sha256(stored[i], pks__get32(blocks[i].stored_length), blocks[i].digest.bytes);
+    uint32_t stored_length = pks__get32(blocks[i].stored_length);
+    pkh_sha256(stored[i], stored_length, blocks[i].digest.bytes);
+    append(&all, stored[i], stored_length);
   }
-  pks__scratch bytes = {0};
-  FUZZ_ASSERT(!pks__delta_put_header(&header, blocks, &bytes, NULL));
-  append(out, bytes.bytes, (size_t)bytes.length);
-  pks__scratch_free(&bytes);
-  for (size_t i = 0; i < count; i++) { append(out, stored[i], pks__get32(blocks[i].stored_length)); }
+  put_delta(&header, blocks, &all, shortens, out);
+  free(all.bytes);
   free(part);
 }
 
-/// Corrects the digests of blocks at their places in the header.
+/// Corrects the sum at the end of a short delta.
+static void put_sum_right(uint8_t *bytes, uint32_t length) {
+  pks_le64 sum = pks__put64(pks__checksum(bytes, length - sizeof sum));
+  memcpy(bytes + length - sizeof sum, &sum, sizeof sum);
+}
+
+/// Corrects the digests of blocks at their places in the header, or the sum of a short delta.
 static void put_digests_right(fuzz_file *file) {
   pks_error error;
   uint32_t length;
   pks__delta_header header;
   const pks__delta_block *blocks;
   if (file->length < PKS__DELTA_FIXED || pks__delta_read_length(file->bytes, "name", &length, &error)) { return; }
-  if (length > file->length || pks__delta_read_header(file->bytes, length, "name", &header, &blocks, &error)) {
+  if (length > file->length) { return; }
+  if (memcmp(file->bytes, PKS__DELTA_SHORT_MAGIC, 8) == 0) {
+    put_sum_right(file->bytes, length);
     return;
   }
+  if (pks__delta_read_header(file->bytes, length, "name", &header, NULL, &blocks, &error)) { return; }
   size_t offset = length;
   for (uint32_t i = 0; i < header.part_count + header.group_count; i++) {
     size_t stored_length = pks__get32(blocks[i].stored_length);
@@ -178,6 +205,7 @@ static void describe_delivery(
   const fuzz_file *file, pks__delta_header *header, pks_delivery_request *version, pks_delivery_delta *delta
 ) {
   const pks__delta_block *blocks;
+  pks__scratch rows = {0};
   pks_error error;
   uint32_t length;
   *version = (pks_delivery_request){.pack = "Example", .version = 9};
@@ -186,7 +214,9 @@ static void describe_delivery(
   if (length > file->length) { return; }
   delta->header_length = length;
   pkh_sha256(file->bytes, length, delta->header_digest);
-  if (pks__delta_read_header(file->bytes, length, "name", header, &blocks, &error)) { return; }
+  pks_status status = pks__delta_read_header(file->bytes, length, "name", header, &rows, &blocks, &error);
+  pks__scratch_free(&rows);
+  if (status) { return; }
   version->version = header->to_number;
   version->committed_at_ns = header->committed_at_ns;
   memcpy(version->catalog, header->to_catalog.bytes, sizeof version->catalog);
@@ -251,7 +281,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     append(&file, input.next, input.left);
     if (flags & 2) { put_digests_right(&file); }
   } else {
-    make_delta(&input, flags & 4 ? &from_older : &from_newer, &file);
+    make_delta(&input, flags & 4 ? &from_older : &from_newer, flags & 64, &file);
   }
   sim_disk *disk = sim_clone(disks[flags & 8 ? 1 : 0]);
   uint64_t open = pks__memory_counts_now().open;
