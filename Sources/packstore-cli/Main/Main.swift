@@ -69,9 +69,11 @@ extension Packstore {
 
   /// Parses the arguments into a command.
   ///
-  /// The first word is compared with the command names only if parsing failed or returned help: generating all names takes as long
-  /// as parsing.
-  fileprivate static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
+  /// If the first word is the name of a command, that command alone parses the words after it: parsing as the root takes more than
+  /// twice as long, because it collects the commands and their options. Only the root's errors and help contain the program's name,
+  /// so invalid arguments are parsed once more.
+  static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
+    if let command = commandByName(arguments) { return command }
     let parsed = Result {
       try requireKnownShortOptions(arguments)
       return try parseAsRoot(Array(arguments))
@@ -82,6 +84,14 @@ extension Packstore {
     }
     try requireKnownCommand(arguments)
     return try parsed.get()
+  }
+
+  private static func commandByName(_ arguments: ArraySlice<String>) -> (any ParsableCommand)? {
+    guard (try? requireKnownShortOptions(arguments)) != nil, let word = arguments.first,
+      let command = configuration.subcommands.first(where: { $0.configuration.commandName == word }),
+      let parsed = try? command.parseAsRoot(Array(arguments.dropFirst())), type(of: parsed) == command
+    else { return nil }
+    return parsed
   }
 
   /// Fails if the first word is not a command: ArgumentParser would report the options after it instead.
@@ -156,6 +166,9 @@ enum Main {
 
   private static func runAsTask() async -> ProgramStatus {
     let task = Task {
+      if let reading = try plainReading() {
+        do { return try reading.run() } catch { throw CommandError(error, about: .init(store: reading.store)) }
+      }
       let command = try parse()
       do {
         guard var command = command as? any AsyncParsableCommand else { return try runNow(command) }
@@ -196,6 +209,11 @@ enum Main {
     } catch {
       return report(error)
     }
+  }
+
+  private static func plainReading() throws -> PlainReading? {
+    try Packstore.requireUTF8()
+    return appleTool == nil ? PlainReading(programArguments) : nil
   }
 
   private static func parse() throws -> any ParsableCommand {

@@ -28,14 +28,29 @@ struct Cat: ParsableCommand, CommandWithSubject {
 
   @OptionGroup var quiet: QuietOption
 
-  /// Large enough to decode several frames at a time.
-  private static let bufferSize = 8 << 20
-
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
   func run() throws {
-    let snapshot = try store.openForReading().makeSnapshot()
-    let asset = try snapshot.find(normalizedPath(path), in: pack.pack)
+    let content = AssetContent(store: store.store, path: path, pack: pack.pack, range: range)
+    try content.write(from: store.openForReading().makeSnapshot())
+  }
+}
+
+/// The bytes of an asset.
+struct AssetContent {
+  /// The store's folder, for errors.
+  let store: String
+  let path: String
+  var pack: PackID?
+  /// `nil` for all bytes.
+  var range: ByteRange?
+
+  /// Large enough to decode several frames at a time.
+  private static let bufferSize = 8 << 20
+
+  /// Writes the bytes to standard output.
+  func write(from snapshot: Snapshot) throws {
+    let asset = try snapshot.find(normalizedPath(path), in: pack)
     try requireFile(asset)
     var rest = try range?.clamped(to: asset) ?? 0..<asset.byteCount
 
@@ -58,7 +73,7 @@ struct Cat: ParsableCommand, CommandWithSubject {
     case .folder:
       throw Failure(
         .wrongKind, "'\(name)': a folder, not a file",
-        remedy: "list it with 'packstore ls \(escaped(store.store)) \(name)'",
+        remedy: "list it with 'packstore ls \(escaped(store)) \(name)'",
         path: asset.path)
     case .link:
       throw Failure(

@@ -58,35 +58,50 @@ struct List: AsyncParsableCommand, CommandWithSubject {
       if let pack = pack.pack, snapshot.pack(pack) == nil {
         throw try PackStoreError.noPack(pack, among: snapshot.packs.map(\.id), of: place.noun)
       }
-      try list(snapshot)
+      try listing.print(snapshot)
     }
   }
 
-  private func list(_ snapshot: Snapshot) throws {
+  private var listing: AssetListing {
+    AssetListing(path: path, pack: pack.pack, long: long, recursive: recursive, null: null, json: report.json)
+  }
+}
+
+/// Assets as text or JSON.
+struct AssetListing {
+  /// A folder, an asset, or empty for everything.
+  let path: String
+  var pack: PackID?
+  var long = false
+  var recursive = false
+  var null = false
+  var json = false
+
+  func print(_ snapshot: Snapshot) throws {
     let path = normalizedPath(path)
     let output = Output()
     let origins = PackOrigins(snapshot.packs)
     let packWidth = snapshot.packs.map(\.id.name.count).max() ?? 0
     if try isFolder(path, in: snapshot) {
-      try snapshot.forEachAsset(in: path, pack: pack.pack, depth: recursive ? .descendants : .children) { asset in
+      try snapshot.forEachAsset(in: path, pack: pack, depth: recursive ? .descendants : .children) { asset in
         try Task.checkCancellation()
         try print(asset, packWidth, origins, to: output)
       }
     } else {
-      try print(snapshot.find(path, in: pack.pack), packWidth, origins, to: output)
+      try print(snapshot.find(path, in: pack), packWidth, origins, to: output)
     }
     try output.flush()
   }
 
   private func isFolder(_ path: String, in snapshot: Snapshot) throws -> Bool {
-    try path.isEmpty || snapshot.find(path, in: pack.pack).kind == .folder
+    try path.isEmpty || snapshot.find(path, in: pack).kind == .folder
   }
 
   private func print(
     _ asset: borrowing Snapshot.Asset, _ packWidth: Int, _ origins: PackOrigins, to output: Output
   ) throws {
     let target = asset.kind == .link ? try asset.linkTarget() : nil
-    if report.json {
+    if json {
       let storage = asset.kind == .file ? try asset.storage() : nil
       try output.json(EntryReport(asset.entry, target: target, storage, origins))
     } else if null {

@@ -48,10 +48,18 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   func run() async throws {
     var place = store.place(look)
     place.storeOptions.usesMappedMode = true
-    try await place.read(.first, report) { try show($0) }
+    let listing = StatisticsListing(byExtension: byExtension, top: top, json: report.json)
+    try await place.read(.first, report) { try listing.print($0) }
   }
+}
 
-  private func show(_ opened: Store) throws {
+/// The statistics of a store as text or JSON.
+struct StatisticsListing {
+  var byExtension = false
+  var top: Int?
+  var json = false
+
+  func print(_ opened: Store) throws {
     let snapshot = try opened.makeSnapshot()
     let packs = snapshot.packs, removed = snapshot.removedPacks
     let statistics = try snapshot.statistics()
@@ -60,7 +68,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     let present = try Presence(packs, in: snapshot)
     let origins = PackOrigins(packs + removed)
     let output = Output()
-    if report.json {
+    if json {
       try output.json(StatReport(statistics, packs, removed, origins, held, kinds, present, opened.mappedMode))
     } else {
       try output.lines(

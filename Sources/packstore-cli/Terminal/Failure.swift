@@ -188,8 +188,12 @@ struct CommandError: Error {
   let subject: Failure.Facts
 
   init(_ cause: any Error, of command: any ParsableCommand) {
+    self.init(cause, about: (command as? any CommandWithSubject)?.subject ?? .init())
+  }
+
+  init(_ cause: any Error, about subject: Failure.Facts) {
     self.cause = cause
-    subject = (command as? any CommandWithSubject)?.subject ?? .init()
+    self.subject = subject
   }
 
   var failure: Failure? {
