@@ -101,6 +101,34 @@ import Testing
     _ = try RemoteSiteCopy(folder)
   }
 
+  /// A pin once had no effect on a withdrawal, which deleted all versions of the pack.
+  @Test(arguments: [false, true]) func pinnedVersionsSurviveTheWithdrawalOfTheirPack(prunes: Bool) async throws {
+    for number in 1...4 { try await publish(number, day: 0, keep: 9) }
+    try await setPolicy(try RetentionPolicy(pins: [.init("P", 2)]))
+    let options = Site.PublishOptions(level: 1, gracePeriod: .zero)
+    if prunes {
+      let other = try folder.store("other")
+      try await other.install(folder: FilePath(folder.makeFolder("content", ["file": noise(5_000, seed: 9)])), as: "Q")
+      var options = options
+      (options.prunes, options.prunedPercentLimit, options.deltaCount) = (true, 100, 0)
+      let plan = try await site.publish(from: other, signedBy: key, options: options, isDryRun: true)
+      #expect(plan.droppedVersions.map(\.number).sorted() == [1, 3])
+      try await site.publish(from: other, signedBy: key, options: options)
+    } else {
+      let plan = try await site.unpublish(["P"], signedBy: key, options: options, isDryRun: true)
+      #expect(plan.droppedVersions.map(\.number).sorted() == [1, 3])
+      try await site.unpublish(["P"], signedBy: key, options: options)
+    }
+    #expect(try kept() == [2, 4], "the pinned one, and the current version of the store")
+    #expect(try site.channels()[0].packs.allSatisfy { $0.pack != "P" })
+    _ = try RemoteSiteCopy(folder)
+    try await site.promote("P", version: 2, to: .live, signedBy: key)
+    _ = try RemoteSiteCopy(folder)
+    try await setPolicy(nil)
+    try await site.unpublish(["P"], signedBy: key, options: options)
+    #expect(try kept() == [])
+  }
+
   @Test func replacedKeysCannotCollect() async throws {
     let root = SiteKey()
     let keys = try ([2, 3] as [UInt64]).map { serial in
@@ -141,6 +169,12 @@ import Testing
     try await setPolicy(try RetentionPolicy(pins: [.init("P", 1)]))
     #expect(try site.retentionPolicy()?.pins == [.init("P", 1)])
     try await site.unpublish(["P"], signedBy: key, fromAllChannels: true)
+    #expect(try kept() == [1], "a withdrawal keeps it")
+    let site = try site
+    var fault = try SiteChange(
+      of: site.store, named: site.store.id, channel: nil, in: site.folder, signedBy: key, options: .init(),
+      now: nanosecondsSince1970(), progress: nil)
+    try fault.remove([(pack: "P", versions: site.store.makeSnapshot().versions(of: "P"))])
     let survey = try SiteSurvey(of: site, now: nanosecondsSince1970())
     #expect(survey.status.alarms.contains { $0.code == .policyUnmet && $0.isUrgent && $0.count == 1 })
   }

@@ -137,7 +137,7 @@ struct Publication {
     try change.finish()
     let newSegments = change.files.filter { filesBefore[$0.key] == nil && $0.key.isSegment }
     try change.drop(surplus)
-    try change.remove(gone.map(\.pack))
+    try change.remove(gone)
     try change.collect()
     let compactedByteCount = try compact(newSegments.values.clampedSum(), in: &change)
     return Published(

@@ -73,7 +73,7 @@ extension Site {
     public var collectionPercent = 25
 
     /// Whether to withdraw packs that the source lacks from the channel. Other channels continue to offer them. A pack that no
-    /// channel offers leaves the site.
+    /// channel offers leaves the site, except its pinned versions.
     public var prunes = false
 
     /// With ``prunes``: the maximum share of the channel's packs to withdraw, in percent; more is `refused`.

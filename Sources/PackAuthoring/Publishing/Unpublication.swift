@@ -49,7 +49,7 @@ struct Unpublication {
       return result
     }
     try change.finish()
-    try change.remove(leaving.map(\.pack))
+    try change.remove(leaving)
     try change.collect()
     let dropped = leaving.flatMap(\.versions)
     let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
@@ -110,7 +110,7 @@ struct Unpublication {
 
 extension Site {
   /// Withdraws packs from a channel: the channel's new root omits them. A pack that no other channel offers leaves the site, with
-  /// all its versions. Clients keep their packs, and running downloads can continue until the grace period of the options is over.
+  /// all its versions except pinned ones. Clients keep their packs, and running downloads can continue until the grace period of the options is over.
   ///
   /// - Parameters:
   ///   - packs: names of packs of the site.

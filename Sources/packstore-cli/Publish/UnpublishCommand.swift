@@ -9,7 +9,7 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     abstract: "Remove packs from a site.",
     discussion: """
       Signs a new root of the channel without the packs, in one step. A pack that no other channel offers leaves the \
-      site with all its versions. Devices keep their packs until they remove them. Running downloads can continue: \
+      site with all its versions, except pinned ones ('packstore unpin'). Devices keep their packs until they remove them. Running downloads can continue: \
       the files stay for the grace period, and the next 'packstore publish' after it deletes them.
 
         packstore unpublish public/packs Tutorial
