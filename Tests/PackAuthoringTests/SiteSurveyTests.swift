@@ -197,4 +197,25 @@ extension SiteSurveyTests {
     #expect(offers.map(\.rollout?.state) == [.open, .open] && offers.allSatisfy { $0.release != nil })
     #expect(offers[0].rollout?.horizonEnd == Date(nanosecondsSince1970: 50 * Self.second))
   }
+
+  /// Few devices have a halted version, and they keep it. An update that only removes files downloads no frames.
+  @Test func deltasAreProposedForUsefulUpdatesOnly() async throws {
+    for number in 1...3 { try await publish("version \(number)", day: 0, keep: 9) }
+    #expect(try survey(day: 0).missingDeltas?.map { [$0.from, $0.to] } == [[2, 3]])
+    var options = Site.PublishOptions()
+    options.takesBack = true
+    try await site.promote("P", version: 2, to: .live, signedBy: key, options: options)
+    try await site.promote("P", version: 3, to: .live, share: .none, signedBy: key)
+    #expect(try survey(day: 0).missingDeltas?.map { [$0.from, $0.to] } == [[1, 2]], "3 is halted")
+    #expect(try await site.planDeltas(signedBy: key).map { [$0.from.number, $0.to.number] } == [[1, 2]])
+    let store = try Store(at: FilePath(folder.path("removing")))
+    for names in [["a", "b"], ["a"]] {
+      let files = Dictionary(uniqueKeysWithValues: names.map { ($0, noise(30_000, seed: UInt64($0.utf8.first ?? 0))) })
+      try await store.install(folder: FilePath(folder.makeFolder("content", files)), as: "R")
+      try await site.publish(
+        from: store, signedBy: key, options: .init(level: 1, keptVersionCount: 9, deltaCount: 0))
+    }
+    #expect(try survey(day: 0).missingDeltas?.allSatisfy { $0.pack == "P" } == true)
+    #expect(try await site.planDeltas(signedBy: key).allSatisfy { $0.to.pack == "P" })
+  }
 }

@@ -54,7 +54,8 @@ struct DeltaWork {
     let (snapshot, pairs) = try folder.withLock(waits: true) {
       try change.reread()
       let snapshot = try store.makeSnapshot()
-      return (snapshot, self.pairs(try wanted(snapshot, change), change.deltas, in: snapshot))
+      let halted = change.channelStates.haltedVersions(in: snapshot)
+      return (snapshot, self.pairs(try wanted(snapshot, change), change.deltas, in: snapshot, without: halted))
     }
     let (made, missing, isCancelled) = try build(pairs, in: snapshot)
     var outcome = Outcome(made: made, missing: missing)
@@ -97,16 +98,22 @@ struct DeltaWork {
   }
 
   /// Returns the pairs of versions without a delta: first each wanted version with its most common source, then each with its next
-  /// source. Versions that the site no longer keeps are omitted.
-  func pairs(_ wanted: Wanted, _ known: DeltaIndex, in snapshot: Snapshot) -> [Pair] {
+  /// source. Versions that the site no longer keeps are omitted, and updates for which devices fetch no data.
+  ///
+  /// - Parameter halted: versions from which no deltas are built.
+  func pairs(
+    _ wanted: Wanted, _ known: DeltaIndex, in snapshot: Snapshot, without halted: Set<PackVersion>
+  ) -> [Pair] {
     let wanted = wanted.filter { wanted in
       snapshot.version(wanted.version.number, of: wanted.version.pack)?.catalog == wanted.version.catalog
     }
-    let sources = wanted.map { self.sources(of: $0.version, $0.sources, in: snapshot) }
+    let sources = wanted.map { self.sources(of: $0.version, $0.sources, in: snapshot, without: halted) }
     var pairs: [Pair] = []
     for rank in 0..<(sources.map(\.count).max() ?? 0) {
       for (sources, wanted) in zip(sources, wanted) where rank < sources.count {
-        guard !known.lead(from: sources[rank].catalog, to: wanted.version) else { continue }
+        guard !known.lead(from: sources[rank].catalog, to: wanted.version),
+          (try? snapshot.updateByteCount(from: sources[rank], to: wanted.version)) != 0
+        else { continue }
         pairs.append((sources[rank], wanted.version))
       }
     }
@@ -115,11 +122,11 @@ struct DeltaWork {
 
   /// Returns the kept versions to build deltas from, without duplicate contents.
   private func sources(
-    of version: PackVersion, _ first: [PackVersion], in snapshot: Snapshot
+    of version: PackVersion, _ first: [PackVersion], in snapshot: Snapshot, without halted: Set<PackVersion>
   ) -> ArraySlice<PackVersion> {
     let kept = snapshot.versions(of: version.pack)
     var sources: [PackVersion] = []
-    for candidate in first + kept where candidate.catalog != version.catalog {
+    for candidate in first + kept where candidate.catalog != version.catalog && !halted.contains(candidate) {
       let isKept = kept.contains { $0.number == candidate.number && $0.catalog == candidate.catalog }
       if isKept, !sources.contains(where: { $0.catalog == candidate.catalog }) { sources.append(candidate) }
     }

@@ -155,7 +155,10 @@ struct Publication {
       site.store, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount,
       level: options.deltaOptions.level, progress: progress)
     let wanted = published.wanted
-    let pairs = work.pairs(wanted, published.change.deltas, in: try site.store.makeSnapshot())
+    let snapshot = try site.store.makeSnapshot()
+    let pairs = work.pairs(
+      wanted, published.change.deltas, in: snapshot,
+      without: published.change.channelStates.haltedVersions(in: snapshot))
     guard !pairs.isEmpty else { return .init() }
     progress?(.signed)
     do {

@@ -216,7 +216,8 @@ extension Site {
       let change = try self.change(forDeltasTo: channel, key, options, nil)
       let snapshot = try self.store.makeSnapshot()
       let wanted = self.wanted(for: channel, packs, change, in: snapshot)
-      return self.deltaWork(change, nil).pairs(wanted, change.deltas, in: snapshot)
+      let halted = change.channelStates.haltedVersions(in: snapshot)
+      return self.deltaWork(change, nil).pairs(wanted, change.deltas, in: snapshot, without: halted)
     }
   }
 
@@ -248,7 +249,7 @@ extension Site {
 
 extension Snapshot {
   /// Returns the versions that channels offer, `live` first, and the versions of the same packs that clients of any channel may
-  /// have.
+  /// have. Halted versions are omitted, because no device updates to them.
   func offered(
     by states: [ChannelState], among all: [ChannelState]
   ) -> [(version: PackVersion, sources: [PackVersion])] {
@@ -256,11 +257,24 @@ extension Snapshot {
     let ordered = states.filter { $0.channel == .live } + states.filter { $0.channel != .live }
     return ordered.flatMap { state in
       state.plan.packs.sorted { $0.key < $1.key }.flatMap { pack, offers in
-        offers.compactMap { version($0.number, of: pack) }.filter { seen.insert($0).inserted }.map { version in
-          let others = all.flatMap { $0.plan.offers(of: pack) }.compactMap { self.version($0.number, of: pack) }
-          return (version: version, sources: others)
-        }
+        let sources = all.flatMap { $0.plan.offers(of: pack) }.compactMap { version($0.number, of: pack) }
+        return offers.filter { !$0.isHalted }.compactMap { version($0.number, of: pack) }
+          .filter { seen.insert($0).inserted }.map { (version: $0, sources: sources) }
       }
     }
+  }
+}
+
+extension [ChannelState] {
+  /// Returns the versions that channels offer only as halted ones. Devices that have one keep it, so that they need no delta from it.
+  func haltedVersions(in snapshot: Snapshot) -> Set<PackVersion> {
+    var halted: Set<PackVersion> = [], others: Set<PackVersion> = []
+    for (pack, offers) in flatMap(\.plan.packs) {
+      for offer in offers {
+        guard let version = snapshot.version(offer.number, of: pack) else { continue }
+        if offer.isHalted { halted.insert(version) } else { others.insert(version) }
+      }
+    }
+    return halted.subtracting(others)
   }
 }

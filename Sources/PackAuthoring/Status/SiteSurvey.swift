@@ -56,7 +56,8 @@ package struct SiteSurvey: Sendable {
     let states = try roots.map { try ChannelState($0.root.channel, $0, byteCount: 0, files: [:], key: nil) }
     let work = DeltaWork(site.store, folder: site.folder, deltaCount: 1, level: 1, progress: nil)
     let pairs = work.pairs(
-      snapshot.offered(by: states, among: states), DeltaIndex(roots.map(\.root)), in: snapshot)
+      snapshot.offered(by: states, among: states), DeltaIndex(roots.map(\.root)), in: snapshot,
+      without: states.haltedVersions(in: snapshot))
     return pairs.map { from, to in
       .init(
         pack: to.pack, from: from.number, to: to.number,
