@@ -55,7 +55,8 @@ import Testing
     #expect(object["level"] as? String == "error")
     #expect(object["exit"] as? Int32 == run.status)
     let code = try #require((object["code"] as? String).flatMap(FailureCode.init))
-    #expect(object["retry"] as? Bool == code.canRetry)
+    // Some conflicts need a person, whereas the same command can succeed after most of them.
+    #expect(object["retry"] as? Bool == code.canRetry || (code == .conflict && object["detail"] != nil))
     return object
   }
 
@@ -310,6 +311,29 @@ import Testing
           !playground.exists("new") && playground.tree("there").isEmpty, "\(arguments): \(playground.tree(store))")
       }
     }
+  }
+
+  /// A program that repeats commands would repeat these forever.
+  @Test func conflictsThatNeedAPersonAreNoReasonToTryAgain() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    let conflict = try fail(
+      "promote", "site", "P@1", "--if-root", "live=1", "--key", "key", status: .busy, code: "conflict")
+    #expect(conflict["retry"] as? Bool == false && conflict["detail"] as? String == "other_root")
+    try playground.write("one", to: "labels/file")
+    try playground.packstore("add", "labeled", "labels", "--pack", "L", "--label", "x", "-q")
+    try playground.write("two", to: "labels/file")
+    try playground.packstore("add", "labeled", "labels", "--pack", "L", "--label", "x", "-q")
+    let ambiguous = try playground.packstore("stat", "labeled", "L@x", "--json")
+    if ambiguous.status != 0 { #expect(ambiguous.errors.contains("\"retry\":false"), "\(ambiguous.errors)") }
+    for code in [FailureCode.siteCorrupt, .corrupt, .expired] { #expect(!code.canRetry) }
+  }
+
+  @Test func stepsOnAChannelWithoutExpiryNameTheOption() throws {
+    try playground.packstore("publish", "store", "site", "--key", "key", "-q")
+    let options = ["--steps", "1,100", "--every", "24h", "--channel", "beta", "--key", "key"]
+    let refused = try fail(["promote", "site", "P@1"] + options, status: .usage, code: "invalid_argument")
+    #expect((refused["remedy"] as? String)?.contains("--expires") == true, "\(refused)")
+    #expect(try playground.packstore(["promote", "site", "P@1"] + options + ["--expires", "9"]).status == 0)
   }
 
   /// Damage on this machine stays reported, however often a command is repeated.

@@ -421,7 +421,7 @@ struct SiteChange {
       else { continue }
       throw PackStoreError(
         .invalidArgument, "a root with rollout steps must expire", about: .channel(channel),
-        remedy: "set an expiry, or end the rollouts of the channel")
+        detail: .noExpiry, remedy: "set an expiry, or end the rollouts of the channel")
     }
   }
 

@@ -78,7 +78,7 @@ struct SiteEdit {
       let present = change.roots[channel]?.sequence ?? 0
       guard present != number else { continue }
       var error = PackStoreError(
-        .conflict, "its root has the number \(present), not \(number)", about: .channel(channel))
+        .conflict, "its root has the number \(present), not \(number)", about: .channel(channel), detail: .otherRoot)
       error.specificRemedy = "inspect the channel's offers, and repeat the change with the new number"
       throw error
     }

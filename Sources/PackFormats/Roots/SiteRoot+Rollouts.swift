@@ -32,7 +32,7 @@ extension SiteRoot {
     guard !hasSteps || expiresAfter != nil else {
       throw PackStoreError(
         .invalidArgument, "a root with rollout steps must expire", about: .channel(channel),
-        remedy: "set an expiry, or end the rollouts of the channel")
+        detail: .noExpiry, remedy: "set an expiry, or end the rollouts of the channel")
     }
     guard packs.lazy.flatMap(\.offers).count(where: { $0.rollout != nil && $0.release == nil }) <= Self.packLimit else {
       throw PackStoreError(

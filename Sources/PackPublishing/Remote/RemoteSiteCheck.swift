@@ -69,8 +69,9 @@ public struct RemoteSiteCheck: Sendable {
 
   private func conflict(_ channel: SiteChannel) -> PackStoreError {
     var error = PackStoreError(
-      .conflict, "the root of the channel '\(channel)' changed since the publication began", about: .site(site.location)
-    )
+      .conflict, "the root of the channel '\(channel)' changed since the publication began",
+      about: .site(site.location),
+      detail: .otherRoot)
     error.specificRemedy =
       "another job has published since then: do not copy the roots; publish again into an empty folder"
     return error

@@ -111,7 +111,7 @@ extension BucketJob {
   private func rewritten() -> PackStoreError {
     var error = PackStoreError(
       .conflict, "a program other than a publisher changed the ledger during this job",
-      file: "\(storage.location): \(ObjectKey.ledger)")
+      file: "\(storage.location): \(ObjectKey.ledger)", detail: .foreignChange)
     error.specificRemedy = "check who can write below the ledger's prefix, then publish again"
     return error
   }

@@ -93,7 +93,7 @@ extension BucketJob {
     let ledger = image.map { "the ledger, which names image \($0.image.number)" } ?? "the ledger"
     var error = PackStoreError(
       .conflict, "the root of '\(channel)' was replaced by a newer one that is not in \(ledger)",
-      file: name(of: channel))
+      file: name(of: channel), detail: .foreignChange)
     error.specificRemedy =
       "if an older ledger was put back, restore the newest version of the ledger and the image that it names; else put the root of"
       + " the ledger back, and publish only by commands that use the ledger"

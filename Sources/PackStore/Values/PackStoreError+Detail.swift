@@ -90,6 +90,12 @@ extension PackStoreError {
     package static let lostRoot = Self(rawValue: "lost_root")
     /// With `invalidArgument`: a version is lower than a version that the channel offers.
     package static let stepBack = Self(rawValue: "step_back")
+    /// With `invalidArgument`: a root with the steps of a release would never expire.
+    package static let noExpiry = Self(rawValue: "no_expiry")
+    /// With `conflict`: a root differs from the root that the caller requires.
+    package static let otherRoot = Self(rawValue: "other_root")
+    /// With `conflict`: another program changed the files of publishers, or restored older ones.
+    package static let foreignChange = Self(rawValue: "foreign_change")
   }
 }
 

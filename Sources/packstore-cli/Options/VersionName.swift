@@ -80,9 +80,11 @@ struct VersionName: Sendable {
     guard let version = labeled.first else { throw try Failure.noLabel(label, of: pack, in: snapshot) }
     guard labeled.count == 1 else {
       let numbers = labeled.map { "\($0)" }
-      throw Failure(
+      var failure = Failure(
         .conflict, "version '\(pack)@\(label)': the label of \(numbers.joined(separator: " and "))",
         remedy: "name the version by its number", pack: pack)
+      failure.canRetry = false
+      throw failure
     }
     return version
   }

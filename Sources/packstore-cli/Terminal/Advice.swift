@@ -26,6 +26,7 @@ extension PackStoreError {
     case .lostRoot:
       "run 'packstore publish' or 'packstore repair' with '--product NAME' and '--expires DAYS' or '--no-expires'"
     case .stepBack: "add '--back' to take it back from devices"
+    case .noExpiry: "add '--expires DAYS', such as '--expires 90', or end the releases in steps of the channel"
     default: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
     }
   }

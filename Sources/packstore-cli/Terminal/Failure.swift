@@ -71,6 +71,8 @@ extension Failure {
   /// Converts an error of the library, with another code and remedy.
   init(_ error: PackStoreError, as code: FailureCode, remedy: String?) {
     self.init(code, escapedText(hidingSecrets(in: error.finding)), remedy: remedy.map(escapedText))
+    // The same command fails in the same way until a person has acted.
+    if let detail = error.detail, [.otherRoot, .foreignChange].contains(detail) { canRetry = false }
     facts.detail = error.detail
     facts.subject = error.subject
     facts.pack = error.subject?.pack

@@ -69,12 +69,12 @@ extension FailureCode {
   /// Whether the same command may succeed later without a change by the user.
   var canRetry: Bool {
     switch self {
-    case .busy, .conflict, .sourceChanged, .stale, .outOfMemory, .unreachable, .badResponse, .siteChanged, .siteCorrupt,
-      .tooOld, .publisherOutOfDate, .cancelled:
+    case .busy, .conflict, .sourceChanged, .stale, .outOfMemory, .unreachable, .badResponse, .siteChanged, .tooOld,
+      .publisherOutOfDate, .cancelled:
       true
     case .failed, .usage, .invalidArgument, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .exists,
       .notContiguous, .held, .forked, .hostileNames, .tooManyRows, .isSite, .otherOrigin, .downgrade, .ioError,
-      .noSpace, .corrupt,
+      .noSpace, .corrupt, .siteCorrupt,
       .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noHTTP, .noSite, .noPack,
       .denied,
       .notSigned,
