@@ -70,7 +70,9 @@ struct RemoteSiteCopy {
       named.formUnion(try #require(try siteFolder.readRoot(of: other)?.root).files(in: siteFolder).keys)
     }
     files = named.map(\.description)
-    let own = folder.files(site).keys.filter { name in SitePath.folders.contains { name.hasPrefix($0 + "/") } }
+    let own = folder.files(site).keys.filter { name in
+      SitePath.folders.contains { name.hasPrefix($0 + "/") } && SitePath(name)?.isRecord != true
+    }
     let segments = named.filter { if case .segment = $0 { true } else { false } }
     let retired = try siteFolder.readRetired().entries.keys.filter { !$0.isSegment }
     #expect(Set(own) == Set(named.subtracting(segments).union(retired).map(\.description)))

@@ -114,6 +114,20 @@ import Testing
     return (kills.count, bucket.state.withLock { $0.faultCount }, bucket.state.withLock { $0.requestCount })
   }
 
+  /// Publishers lose no record: the history of each channel has exactly the roots that were ever served.
+  private func checkHistory(_ bucket: SimulatedBucket, _ seed: UInt64) async throws {
+    var served: [SiteChannel: Set<String>] = [:]
+    for bytes in bucket.state.withLock({ $0.served.values.map { $0 } }) {
+      let root = try SignedSiteRoot(decoding: bytes, file: "root").root
+      served[root.channel, default: []].insert(try root.contentDigest(of: bytes).hex)
+    }
+    for (channel, digests) in served {
+      let history = try await SiteHistoryReader(.bucket(bucketSite(SimulatedStorage(bucket), nil))).run(of: channel)
+      #expect(history.isComplete && history.changeCount >= UInt64(digests.count), "seed \(seed): \(channel)")
+      #expect(digests.subtracting(history.changes.map(\.after)).isEmpty, "seed \(seed): \(channel)")
+    }
+  }
+
   /// A command that is repeated, and two that come hours later.
   private func finish(_ bucket: SimulatedBucket, _ store: Store, _ seed: UInt64) async throws {
     bucket.calm()
@@ -141,6 +155,7 @@ import Testing
     for (channel, root) in signed.image.roots {
       #expect(bucket.object(.file(.root(channel)))?.digest == root.digest, "seed \(seed)")
     }
+    try await checkHistory(bucket, seed)
     // All of it is fetched, and compared with the image.
     let offered = try await site.change(
       signedBy: key, isDryRun: true,

@@ -42,6 +42,9 @@ final class SimulatedBucket: Sendable {
 
     /// The objects named by roots, by digest.
     var named: [Digest256: Set<ObjectKey>] = [:]
+
+    /// The roots that were served at any time.
+    var served: [Digest256: [UInt8]] = [:]
   }
 
   let state: Mutex<State>
@@ -113,6 +116,7 @@ extension SimulatedBucket.State {
     for (key, object) in objects where SitePath(key.path)?.isRoot == true {
       let wanted = named[object.digest] ?? Self.names(object.bytes, objects)
       named[object.digest] = wanted
+      served[object.digest] = object.bytes
       for missing in wanted where objects[missing] == nil {
         faults.append("\(key) names \(missing), which is not there")
       }
@@ -125,6 +129,7 @@ extension SimulatedBucket.State {
     guard !SignedSiteRoot.isOfPreviousDraft(bytes) else { return [] }
     guard let root = try? SignedSiteRoot(decoding: bytes, file: "root").root else { return [.blob(.zero)] }
     var keys = Set(root.sheets.map { ObjectKey.file(.sheet($0.digest)) })
+    if let head = try? root.historyHead() { keys.insert(.file(.record(head.record))) }
     for pack in root.packs {
       keys.formUnion(pack.deltas.map { .file(.delta($0.header)) })
       for offer in pack.offers {
@@ -305,11 +310,11 @@ actor Turns {
 
 extension SimulatedBucket {
   /// Returns a site in this bucket whose waits advance the bucket's clock.
-  func makeSite(in folder: TemporaryFolder, _ storage: (any ObjectStorage)? = nil) -> BucketSite {
+  func makeSite(in folder: TemporaryFolder, _ storage: (any ObjectStorage)? = nil, workFolder: FilePath? = nil) -> BucketSite {
     let clock = TransferClock(
       now: { .seconds(self.time) }, sleep: { self.advance($0.components.seconds + 1) }, watch: { _ in }, random: { 0 })
     var site = BucketSite(
-      storage ?? SimulatedStorage(self), workFolder: nil, temporaryParent: FilePath(folder.path), clock: clock)
+      storage ?? SimulatedStorage(self), workFolder: workFolder, temporaryParent: FilePath(folder.path), clock: clock)
     site.ignoresClock = true
     site.parallelCount = 1
     return site

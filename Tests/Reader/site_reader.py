@@ -3,6 +3,7 @@
 
     site_reader.py --root FILE          verify a root, and print its keys and rollouts
     site_reader.py --select FILE        select offers; prints one line for each case
+    site_reader.py --history PLACE      check the history of channels: the folder of a site, or an export of one channel
 
 --select does not verify signatures. Its file has four kinds of lines:
 
@@ -19,7 +20,9 @@ The answer to a case is the number of the selected version, or '-', then the rea
 NAME=NUMBER for each included pack, with '-' for no version, then '!NAME' with the blocking pack if the pack is blocked.
 """
 import argparse
+import base64
 import hashlib
+import os
 import struct
 import sys
 
@@ -29,7 +32,7 @@ from site_bytes import Bytes, Refused, require
 
 EVERY_DEVICE = 10000
 LAST_TIME = 2**63 - 1
-HIGHEST, ROLLOUTS, RELEASES, CRITICAL = 1, 32, 33, 1
+HIGHEST, HISTORY, ROLLOUTS, RELEASES, CRITICAL = 1, 17, 32, 33, 1
 OPEN, PAUSED, HALTED = 0, 1, 2
 KEY_SETS = 0x000b0001
 
@@ -94,6 +97,7 @@ class Release:
 
 class Root:
     def __init__(self, content):
+        self.content, self.head = content, None
         data = Bytes(content[:-64])
         require(data.take(8) == b"PKSROOT0", "not a root")
         self.format = data.number("I")
@@ -102,7 +106,7 @@ class Root:
         data.take(16)
         count = data.number("I")
         require(count <= 262144, "the authority is too long")
-        self.authority_bytes, self.content = data.take(count), content
+        self.authority_bytes = data.take(count)
         self.first_key = self.key_of(self.authority_bytes)
         self.product, self.channel, self.language = data.text(), data.text(), data.text()
         for _ in range(data.number("I")):
@@ -135,11 +139,21 @@ class Root:
         require(ed25519.verify(authority.release_key, signed, self.content[-64:]), "invalid signature of the root")
         return authority
 
+    def release_key(self):
+        return Authority(self.authority_bytes).release_key if self.authority_bytes else bytes(32)
+
+    def content_digest(self):
+        message = self.content[:-64]
+        if self.head:
+            message = message[:self.head[2]] + bytes(32) + message[self.head[2] + 32:]
+        return hashlib.sha256(message).digest()
+
     def read_extensions(self, data):
         last = 0
         for _ in range(data.number("I")):
-            kind, flags, content = data.number("H"), data.number("H"), None
-            content = Bytes(data.take(data.number("I")))
+            kind, flags = data.number("H"), data.number("H")
+            length = data.number("I")
+            place, content = data.offset, Bytes(data.take(length))
             require(kind > last and flags & ~CRITICAL == 0, "invalid extension")
             last = kind
             if kind == HIGHEST:
@@ -153,6 +167,10 @@ class Root:
             elif kind == RELEASES:
                 require(flags == CRITICAL, "the releases are not critical")
                 self.read_releases(content)
+            elif kind == HISTORY:
+                require(flags == 0 and length == 40, "invalid link to the history")
+                self.head = (content.number("Q"), content.take(32), place + 8)
+                require(self.head[0] > 0, "an empty history")
             else:
                 require(flags == 0, "unknown critical extension %d" % kind)
 
@@ -336,6 +354,86 @@ def select(lines):
             yield " ".join([chosen] + reasons)
 
 
+class Record:
+    """A change of a root."""
+
+    def __init__(self, content):
+        data = Bytes(content)
+        require(data.take(8) == b"PKSHIST0", "not a record")
+        data.number("I")
+        require(data.number("I") == 0, "reserved field is not zero")
+        self.number, self.made_at, self.sequence = data.number("Q"), data.number("q"), data.number("Q")
+        self.key, self.predecessor, self.before, self.after, self.private = (data.take(32) for _ in range(5))
+        name = data.take(64)
+        self.channel = name.rstrip(b"\0").decode("ascii")
+        data.end()
+        require(self.number > 0 and (self.number == 1) == (self.predecessor == bytes(32)), "invalid number")
+
+
+def check_history(root, record_of, note_of):
+    """Checks a chain from the root on. Yields its records, the newest first."""
+    if root.head is None:
+        return
+    number, digest, _ = root.head
+    after, newest = root.content_digest(), True
+    while digest != bytes(32):
+        content = record_of(digest)
+        require(content is not None, "record %d is missing" % number)
+        require(hashlib.sha256(content).digest() == digest, "record %d is damaged" % number)
+        record = Record(content)
+        require((record.number, record.channel, record.after) == (number, root.channel, after), "a foreign record")
+        if newest:
+            facts = (record.made_at, record.sequence, record.key)
+            require(facts == (root.made_at, root.sequence, root.release_key()), "the record differs from the root")
+        note = note_of(digest)
+        if note is not None:
+            require(hashlib.sha256(note).digest() == record.private, "a private part of another record")
+            require(note[32:].startswith(b"packstore change 1\n"), "not a private part")
+        yield record
+        number, digest, after, newest = number - 1, record.predecessor, record.before, False
+
+
+def histories(place):
+    """The roots of a site's folder or of an export, with the access to their records and private parts."""
+    def read(name):
+        try:
+            with open(os.path.join(place, name), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    if os.path.isdir(place):
+        others = sorted(os.listdir(os.path.join(place, "roots")))
+        for name in ["root"] + ["roots/" + name for name in others if not name.endswith(".new")]:
+            content = read(name)
+            if content is not None:
+                yield Root(content), lambda key: read("history/" + key.hex()), lambda key: read("notes/" + key.hex())
+        return
+    with open(place, encoding="ascii") as file:
+        lines = file.read().splitlines()
+    require(lines[0] == "packstore history 1", "not an export")
+    root, records, notes, last = None, {}, {}, None
+    for line in lines[1:]:
+        word, text = line.split(" ")
+        content = base64.b64decode(text, validate=True)
+        if word == "root":
+            root = Root(content)
+        elif word == "record":
+            last = hashlib.sha256(content).digest()
+            records[last] = content
+        else:
+            require(word == "private" and last is not None, "unknown line")
+            notes[last] = content
+    require(root is not None, "an export without a root")
+    yield root, records.get, notes.get
+
+
+def show_history(place):
+    for root, record_of, note_of in histories(place):
+        for record in check_history(root, record_of, note_of):
+            yield "%s %d %d %s" % (record.channel, record.number, record.sequence, record.after.hex())
+
+
 def show(root):
     if root.authority_bytes:
         authority = root.verify()
@@ -358,15 +456,18 @@ def main(arguments):
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--root", metavar="FILE")
     group.add_argument("--select", metavar="FILE")
+    group.add_argument("--history", metavar="PLACE")
     chosen = parser.parse_args(arguments)
     try:
         if chosen.select:
             with open(chosen.select, encoding="utf-8") as file:
                 sys.stdout.write("".join(answer + "\n" for answer in select(file)))
+        elif chosen.history:
+            sys.stdout.write("".join(line + "\n" for line in show_history(chosen.history)))
         else:
             with open(chosen.root, "rb") as file:
                 sys.stdout.write("".join(line + "\n" for line in show(Root(file.read()))))
-    except (Refused, struct.error, UnicodeDecodeError) as error:
+    except (Refused, struct.error, ValueError) as error:
         print("refused: %s" % error)
         return 1
     return 0

@@ -26,6 +26,11 @@ public final class Site: Sendable {
   /// - Throws: `notAStore` if the directory contains other files, or a store that is not a site; the errors of `Store(at:)`.
   public convenience init(at path: FilePath) throws { try self.init(SiteFolder(path: path)) }
 
+  init(store: Store, folder: SiteFolder) {
+    self.store = store
+    self.folder = folder
+  }
+
   init(_ folder: SiteFolder) throws {
     let path = folder.path
     try folder.requireNoMirror()

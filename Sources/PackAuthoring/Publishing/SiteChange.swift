@@ -588,6 +588,7 @@ struct SiteChange {
 
   /// Replaces a root. Everything it refers to is durable.
   private mutating func write(_ next: SiteRoot, files: [SitePath: UInt64]) throws {
+    let next = try folder.addToHistory(next, signedBy: key)
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
     try listOffered(before: next)
@@ -703,10 +704,12 @@ extension Snapshot {
 }
 
 extension SiteRoot {
-  /// Whether both roots are equal for clients, regardless of their dates.
+  /// Whether both roots are equal for clients, regardless of their dates and their place in the history.
   fileprivate func saysTheSame(as other: SiteRoot) -> Bool {
-    var other = other
+    var own = self, other = other
     (other.sequence, other.madeAt, other.site) = (sequence, madeAt, site)
-    return self == other
+    own.setHistoryHead(nil)
+    other.setHistoryHead(nil)
+    return own == other
   }
 }

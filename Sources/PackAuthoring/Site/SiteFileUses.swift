@@ -16,7 +16,10 @@ struct SiteFileUses {
   /// Other files of the site's folders, and their lengths. `nil` for a copy, which does not have all files.
   let stray: [SitePath: UInt64]?
 
-  /// Bytes of the roots.
+  /// The records of the history of all channels, which stay, and their lengths.
+  let records: [SitePath: UInt64]
+
+  /// Bytes of the roots and records.
   let rootByteCount: UInt64
 
   init(of roots: [SiteRoot], kept versions: [PackVersion], in folder: SiteFolder) throws {
@@ -26,9 +29,15 @@ struct SiteFileUses {
     let kept = try ManifestIndex(in: folder).files(of: versions).filter { needed[$0.key] == nil }
     var retired = try folder.readRetired()
     retired.replace([:], by: needed.merging(kept) { first, _ in first }, now: 0)
-    rootByteCount = try roots.map { try folder.byteCount(of: .root($0.channel)) ?? 0 }.clampedSum()
+    records = try folder.immutableFiles(where: \.isRecord)
+    rootByteCount = try roots.map { try folder.byteCount(of: .root($0.channel)) ?? 0 }.clampedSum().addingClamped(
+      records.values.clampedSum())
     stray =
-      try folder.isCopy ? nil : folder.immutableFiles { needed[$0] == nil && kept[$0] == nil && !retired.contains($0) }
+      try folder.isCopy
+      ? nil
+      : folder.immutableFiles {
+        needed[$0] == nil && kept[$0] == nil && !retired.contains($0) && !$0.isRecord
+      }
     self.needed = needed
     self.kept = kept
     self.retired = retired

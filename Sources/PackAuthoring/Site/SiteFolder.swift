@@ -19,6 +19,9 @@ struct SiteFolder: Sendable {
   /// Files that exist on the served site, and need not exist in this folder.
   var elsewhere: Set<SitePath> = []
 
+  /// The private part of the records of changes that are made through this value; `nil`: the records have none.
+  var changeNote: ChangeNote?
+
   /// Called before each change of a file, with its name; tests stop a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
@@ -31,7 +34,7 @@ struct SiteFolder: Sendable {
   init(path: FilePath) { self.path = path }
 
   /// The suffix of incomplete files.
-  private static let draftSuffix = ".new"
+  static let draftSuffix = ".new"
 
   /// The lock file of the active publisher.
   var lockFile: FilePlace { place("root.lock") }
@@ -54,7 +57,7 @@ struct SiteFolder: Sendable {
     try FileLock(place("deltas.lock"), waits: waits, reason: "another process is building deltas of the site '\(path)'")
   }
 
-  private func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }
+  func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }
 
   private func place(of file: SitePath) -> FilePlace { place(file.description) }
 
@@ -276,7 +279,7 @@ struct SiteFolder: Sendable {
       if mayBeUnnamed, builder == nil { continue }
       for name in try namesInFolder(place(folder)) {
         let file = SitePath("\(folder)/\(name)")
-        if let file, needed.contains(file) { continue }
+        if let file, file.isRecord || needed.contains(file) { continue }
         try checkpoint("remove \(folder)/\(name)")
         try removeStray("\(folder)/\(name)")
       }
@@ -285,8 +288,10 @@ struct SiteFolder: Sendable {
     for name in [SitePath.root(.live).description] + lists {
       try removeStray(name + Self.draftSuffix)
     }
-    for name in try namesInFolder(place(SitePath.rootFolder)) where name.hasSuffix(Self.draftSuffix) {
-      try removeStray("\(SitePath.rootFolder)/\(name)")
+    for folder in [SitePath.rootFolder, Self.notesFolder] {
+      for name in try namesInFolder(place(folder)) where name.hasSuffix(Self.draftSuffix) {
+        try removeStray("\(folder)/\(name)")
+      }
     }
   }
 

@@ -56,8 +56,11 @@ extension Site {
     /// When it may be deleted, for a retired file.
     public let until: Date?
 
+    /// Whether it is a record of the site's history, which is never deleted.
+    public var isRecord: Bool { SitePath(path)?.isRecord == true }
+
     /// Whether nothing needs it: the next collection deletes it.
-    public var isDead: Bool { versions.isEmpty && channels.isEmpty && until == nil }
+    public var isDead: Bool { versions.isEmpty && channels.isEmpty && until == nil && !isRecord }
   }
 
   /// Explains the versions and files of the site by its policy, without a key.
@@ -138,10 +141,13 @@ private struct UseReport {
       for file in try known.files(of: [version]).keys { users[file, default: []].append(use) }
     }
     for root in roots {
-      for file in try root.files(in: folder).keys { channels[file, default: []].append(root.channel) }
+      let records = try folder.linkedRecords(of: [root])
+      for file in try root.files(in: folder).merging(records, uniquingKeysWith: { $1 }).keys {
+        channels[file, default: []].append(root.channel)
+      }
     }
     let retired = uses.retired.entries.mapValues(\.byteCount)
-    let all = [uses.needed, uses.kept, retired, uses.stray ?? [:]].reduce(into: [SitePath: UInt64]()) {
+    let all = [uses.needed, uses.kept, retired, uses.stray ?? [:], uses.records].reduce(into: [SitePath: UInt64]()) {
       $0.merge($1) { first, _ in first }
     }
     return all.map { path, byteCount in

@@ -50,6 +50,9 @@ extension Site {
       /// The key that signed the root; `nil` for an unsigned root.
       public let releaseKey: SitePublicKey?
 
+      /// The number of changes in the history of the channel, up to this root; `nil` if the root has no history.
+      public let changeCount: UInt64?
+
       /// In order of the packs, then in the order in which clients try them.
       public let offers: [Offer]
     }
@@ -89,7 +92,7 @@ extension Site {
 
     /// Bytes of a site's files, each file counted once: by the first of these uses that applies.
     public struct Space: Hashable, Codable, Sendable {
-      /// Files that roots refer to, and the roots.
+      /// Files that roots refer to, the roots, and the records of their history.
       public let neededByteCount: Int
 
       /// Files of versions that the site keeps and no channel offers; `nil` if unknown.
@@ -203,6 +206,7 @@ extension Site.Status.Channel {
     expiresAt = root.expiresAt.map(Date.init(nanosecondsSince1970:))
     isClosed = root.isClosed
     releaseKey = signed.authority?.releaseKey
+    changeCount = (try? root.historyHead())?.number
     offers = root.packs.flatMap { pack in
       pack.offers.map { offer in
         Site.Status.Offer(

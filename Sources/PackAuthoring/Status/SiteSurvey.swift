@@ -7,7 +7,7 @@ import PackStore
 package struct SiteSurvey: Sendable {
   package var status: Site.Status
 
-  /// The files that roots refer to and the files of kept versions, without roots, and their lengths.
+  /// The files that roots refer to, the files of kept versions, and the records of the history, without roots, and their lengths.
   package let files: [SitePath: UInt64]
 
   /// - Parameter now: in nanoseconds since 1970.
@@ -46,7 +46,8 @@ package struct SiteSurvey: Sendable {
     status.missingDeltas = deltas
     if !deltas.isEmpty { status.add(.init(.missingDelta, count: deltas.count)) }
     self.status = status
-    files = uses.needed.merging(uses.kept) { first, _ in first }
+    let others = [uses.kept, try folder.linkedRecords(of: roots.map(\.root)), folder.recordsElsewhere]
+    files = others.reduce(into: uses.needed) { $0.merge($1) { first, _ in first } }
   }
 
   /// The deltas that a publisher would build next, one for each offered version.

@@ -15,6 +15,8 @@ package enum SitePath: Hashable, Sendable {
   case delta(Digest256)
   /// A change list, by its SHA-256.
   case changes(Digest256)
+  /// The record of a change of a root, by its SHA-256. Only publishers read it, and it is never deleted.
+  case record(Digest256)
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
@@ -22,15 +24,17 @@ package enum SitePath: Hashable, Sendable {
   /// and the hash that signed files contain.
   package var mayBeElsewhere: Bool {
     switch self {
-    case .frames, .segment, .delta, .changes: true
+    case .frames, .segment, .delta, .changes, .record: true
     case .root, .sheet, .version: false
     }
   }
 
   package var isRoot: Bool { if case .root = self { true } else { false } }
 
+  package var isRecord: Bool { if case .record = self { true } else { false } }
+
   /// The folders of immutable files that a site has in addition to a store's folders.
-  package static let folders = ["versions", "frames", "deltas", "changes", "attributes"]
+  package static let folders = ["versions", "frames", "deltas", "changes", "attributes", "history"]
 
   /// The folder of the roots of all channels except `live`.
   package static let rootFolder = "roots"
@@ -56,6 +60,7 @@ extension SitePath: LosslessStringConvertible {
       case "deltas": digest.map(Self.delta)
       case "changes": digest.map(Self.changes)
       case "attributes": digest.map(Self.sheet)
+      case "history": digest.map(Self.record)
       case Substring(Self.rootFolder): (try? SiteChannel(name)).map(Self.root)
       case "frames": segment.map(Self.frames)
       case "segments": segment.map(Self.segment)
@@ -75,6 +80,7 @@ extension SitePath: LosslessStringConvertible {
     case .segment(let id): "segments/\(id)"
     case .delta(let digest): "deltas/\(digest.hex)"
     case .changes(let digest): "changes/\(digest.hex)"
+    case .record(let digest): "history/\(digest.hex)"
     }
   }
 }

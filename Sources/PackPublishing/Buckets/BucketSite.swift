@@ -27,6 +27,9 @@ public struct BucketSite: SiteHost {
   /// The newest images seen by this machine; `nil` if none are recorded.
   var marks: ImageMarks?
 
+  /// The records of the history whose private parts a change erases.
+  var erasedNotes: Set<Digest256> = []
+
   /// Whether changes convert the site from the previous draft of the format.
   var isConverting = false
   var times = ProtocolTimes()
@@ -270,7 +273,9 @@ public struct BucketSite: SiteHost {
       guard !isDryRun, let product else {
         return (result, nil as (SiteImage, Store.Product)?)
       }
-      return (result, (try folder.image(of: site, after: before, isConverting: isConverting), product))
+      let image = try folder.image(
+        of: site, after: before, isConverting: isConverting, withoutNotesOf: erasedNotes)
+      return (result, (image, product))
     }
     guard let (image, product) = image else {  // a dry run, or nothing was published yet
       if isDryRun, before == nil { removeTree(folder.site) }

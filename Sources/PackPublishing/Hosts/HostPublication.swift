@@ -23,6 +23,9 @@ public struct HostPublication: Sendable {
   private let options: Site.PublishOptions
   private let deltaCount: Int?
 
+  /// The private part of the history of the changes; `nil`: none.
+  public var changeNote: ChangeNote?
+
   /// - Parameters:
   ///   - host: the site. The caller closes it.
   ///   - key: the key that signed the site before.
@@ -56,9 +59,9 @@ public struct HostPublication: Sendable {
     options.deltaCount = host.hasContent ? deltaCount ?? Self.standardDeltaCount : 0
     let publication = try await host.change(
       signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: events, reading: nil
-    ) { [key, options] site in
+    ) { [key, options, changeNote] site in
       opening(site)
-      return try await site.publish(
+      return try await site.noting(changeNote).publish(
         packs, from: source, signedBy: key, options: options, isDryRun: isDryRun, progress: progress)
     }
     var result = Result(publication: publication)
@@ -79,7 +82,7 @@ public struct HostPublication: Sendable {
     _ progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) async throws {
     guard let channel = options.channel else { return }
-    let packs = Set(result.packs.map(\.version.pack)), key = key
+    let packs = Set(result.packs.map(\.version.pack)), key = key, changeNote = changeNote
     let (made, missing) = try await host.change(
       signedBy: key, makesSite: false, isDryRun: false, events: events,
       reading: { site in
@@ -88,7 +91,7 @@ public struct HostPublication: Sendable {
       }
     ) { site in
       opening(site)
-      return try await site.makeDeltas(
+      return try await site.noting(changeNote).makeDeltas(
         for: channel, of: packs, signedBy: key, options: options, progress: progress)
     }
     result.add(made, missing)

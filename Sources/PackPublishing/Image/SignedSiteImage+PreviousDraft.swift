@@ -21,6 +21,6 @@ extension SiteImage.Path {
   /// Whether the file's format depends on the draft and the file never changes.
   fileprivate var hasDraftFormat: Bool {
     guard case .site(let path) = self else { return false }
-    return !path.isSegment && !path.isRoot
+    return !path.isSegment && !path.isRoot && !path.isRecord
   }
 }

@@ -17,6 +17,9 @@ package struct SiteImage: Hashable, Sendable {
     /// The list of versions that channels offered before.
     case offered
 
+    /// The private part of a record of the history, by the SHA-256 of the record.
+    case note(Digest256)
+
     /// The table of a data segment, without its frames: everything that publishing needs of it.
     case table(SegmentID)
 
@@ -24,7 +27,7 @@ package struct SiteImage: Hashable, Sendable {
     var isImmutable: Bool {
       switch self {
       case .site(let path): !path.isRoot
-      case .table: true
+      case .table, .note: true
       case .control, .index, .numbers, .offered: false
       }
     }
@@ -35,6 +38,7 @@ package struct SiteImage: Hashable, Sendable {
       case .control: "CONTROL"
       case .numbers: "numbers"
       case .offered: "offered"
+      case .note(let record): "notes/\(record.hex)"
       case .index(let name): "index/\(name)"
       case .table(let id): "tables/\(id)"
       }
@@ -48,7 +52,7 @@ package struct SiteImage: Hashable, Sendable {
       case .site(.sheet), .site(.version): 2 << 10
       // Still read, but no longer written: publishing does not need them.
       case .site(.frames), .site(.changes): 1 << 10
-      case .site(.segment), .site(.delta), .table: 0
+      case .site(.segment), .site(.delta), .site(.record), .table, .note: 0
       }
     }
 
@@ -69,6 +73,7 @@ package struct SiteImage: Hashable, Sendable {
         case (1, "offered"): .offered
         case (2, "index"): Self.isIndexName(parts[1]) ? .index(String(parts[1])) : nil
         case (2, "tables"): ID128(hex: parts[1]).map { .table(SegmentID($0)) }
+        case (2, "notes"): Digest256(hex: parts[1]).map(Self.note)
         default: SitePath(text).map(Self.site)
         }
       guard let path, path.description == text else { return nil }

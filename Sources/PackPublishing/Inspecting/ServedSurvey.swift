@@ -22,8 +22,10 @@ struct ServedSurvey {
     let damaged: [SiteChannel]
   }
 
-  /// - Parameter now: in nanoseconds since 1970.
-  func run(now: Int64) async throws -> Findings {
+  /// - Parameters:
+  ///   - now: in nanoseconds since 1970.
+  ///   - hasHistory: whether to find all records of the history: one request after another. False: only the newest record of each channel.
+  func run(now: Int64, hasHistory: Bool) async throws -> Findings {
     let (roots, damaged) = try await readRoots()
     var labels: [Digest256: VersionLabel] = [:], rules: [SitePath: ContentRule] = [:]
     for sheet in Set(roots.flatMap(\.signed.root.sheets)) {
@@ -43,6 +45,7 @@ struct ServedSurvey {
         rules.merge(manifest.contentRules) { first, _ in first }
       }
     }
+    for root in roots { rules.merge(try await records(of: root, all: hasHistory)) { first, _ in first } }
     var status = Site.Status(roots.map(\.signed), labels: labels, now: now)
     for channel in damaged { status.add(.init(.damagedRoot, channel)) }
     let byteCount = rules.values.map(\.byteCount).clampedSum().addingClamped(
@@ -73,6 +76,21 @@ struct ServedSurvey {
         .untrusted, "its channels are signed by different publishers", about: .site(served.source.location))
     }
     return (roots, damaged)
+  }
+
+  /// The records of a channel's history. After a missing or damaged record, the records before it are unknown.
+  private func records(of root: RemoteSiteCopy.Root, all: Bool) async throws -> [SitePath: ContentRule] {
+    var rules: [SitePath: ContentRule] = [:]
+    guard var chain = try? ChangeChain(of: root.signed, root.bytes) else { return [:] }
+    while let digest = chain.next, all || rules.isEmpty {
+      try Task.checkCancellation()
+      let rule = ContentRule(byteCount: UInt64(ChangeRecord.byteCount), content: .digest(digest))
+      rules[.record(digest)] = rule
+      guard all, let bytes = try await read(.record(digest), byteCount: rule.byteCount),
+        (try? chain.add(bytes)) != nil
+      else { break }
+    }
+    return rules
   }
 
   /// Reads a file; `nil` if it is missing or has another length.

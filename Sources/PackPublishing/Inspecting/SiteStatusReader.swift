@@ -54,7 +54,7 @@ public struct SiteStatusReader: Sendable {
     case .served(let location, let channels):
       let served = try location.open(channels: channels)
       do {
-        let survey = try await ServedSurvey(served).run(now: time)
+        let survey = try await ServedSurvey(served).run(now: time, hasHistory: false)
         let result = try await complete(
           survey.status, survey.rules.mapValues(\.byteCount), checksObjects ? .source(served.source) : nil, progress)
         await served.close()

@@ -91,7 +91,7 @@ public struct SiteVerification: Sendable {
     _ served: RemoteSiteCopy, _ progress: @escaping @Sendable (Int, Int) -> Void
   ) async throws -> Result {
     do {
-      let survey = try await ServedSurvey(served).run(now: 0)
+      let survey = try await ServedSurvey(served).run(now: 0, hasHistory: true)
       let result = try await check(
         survey.rules, damaged: survey.damaged, ObjectProbe(.source(served.source)), served.source, progress)
       await served.close()

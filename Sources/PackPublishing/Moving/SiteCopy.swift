@@ -98,7 +98,7 @@ public struct SiteCopy: Sendable {
   private func copyOnce(
     _ served: RemoteSiteCopy, to sink: MirrorSink, _ progress: @escaping @Sendable (Int, Int) -> Void
   ) async throws -> Result {
-    let survey = try await ServedSurvey(served).run(now: 0)
+    let survey = try await ServedSurvey(served).run(now: 0, hasHistory: true)
     try check(survey, served)
     let before = try await sink.filesOfRoots(survey.roots)
     try checkpoint("begin")

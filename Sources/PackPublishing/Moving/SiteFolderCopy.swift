@@ -32,6 +32,7 @@ struct SiteFolderCopy {
       try await copyFiles(try folders.flatMap(names), rules, source, replaces: false)
       try await copyFiles(try names(in: "index"), [:], source, replaces: true)
       try await copyFiles(Self.lists.filter { pathExists(path.appending($0)) }, [:], source, replaces: true)
+      _ = try SiteFolder(path: path).copyNotes(to: copy)
       for name in all { try syncFolder(copy.appending(name)) }
       try await copyFiles(try names(in: SitePath.rootFolder), [:], source, replaces: true)
       try syncFolder(copy.appending(SitePath.rootFolder))
@@ -75,7 +76,7 @@ struct SiteFolderCopy {
   /// The files with known digests: the files of roots and of all manifests, and the manifests themselves.
   private func rules(_ source: FolderSource) async throws -> [String: ContentRule] {
     let served = RemoteSiteCopy(source, channels: try RemoteSiteLocation.channels(inFolder: path))
-    var rules = try await ServedSurvey(served).run(now: 0).rules
+    var rules = try await ServedSurvey(served).run(now: 0, hasHistory: true).rules
     for name in try names(in: "versions") {
       guard case .version(let digest)? = SitePath(name) else { continue }
       let bytes = try InputFile(name, in: path).contents(limit: VersionManifest.byteCountLimit)

@@ -30,6 +30,7 @@ struct WorkFolder: Sendable {
   private static let mirrorName = "mirror"
   private static let imageName = "image"
   private static let tablesName = "tables"
+  private static let notesName = "notes"
   private let parallelCount: Int
 
   /// - Parameters:
@@ -118,7 +119,7 @@ struct WorkFolder: Sendable {
       if pathExists(site) { removeTree(site) }
       return 0
     }
-    for folder in Self.folders.reversed() { try makeFolder(site.appending(folder)) }
+    for folder in Self.folders.reversed() { try makeFolder(site.appending(folder), isSecret: folder == Self.notesName) }
     try removeAll(but: image)
     let missing = try missing(of: image, extent)
     let roots = missing.filter { path, _ in if case .site(let name) = path { name.isRoot } else { false } }
@@ -149,7 +150,7 @@ struct WorkFolder: Sendable {
   ]
 
   private static let folders =
-    SitePath.folders + [SitePath.rootFolder, "segments", tablesName, "index", "tmp"]
+    SitePath.folders + [SitePath.rootFolder, "segments", tablesName, notesName, "index", "tmp"]
 
   /// Returns the files to fetch, except the control file.
   private func missing(of image: SiteImage, _ extent: Extent) throws -> [SiteImage.Path: SiteImage.File] {
@@ -161,7 +162,8 @@ struct WorkFolder: Sendable {
       }
     return try image.files.filter { path, file in
       switch path {
-      case .control: return false
+      // The next record of the history follows from the root alone.
+      case .control, .note, .site(.record): return false
       case .table(let id): guard remote.contains(id), extent != .description else { return false }
       case .site(.segment(let id)): guard !remote.contains(id), extent != .description else { return false }
       // With all frames present, it is not a copy without frames: a missing file counts as lost.
@@ -232,14 +234,19 @@ struct WorkFolder: Sendable {
   ///   - site: the site in the folder.
   ///   - base: the previous image: its immutable files are not read again.
   ///   - isConverting: whether channels may have roots of the previous draft.
-  func image(of site: Site, after base: SignedSiteImage?, isConverting: Bool = false) throws -> SiteImage {
+  ///   - erased: the records whose private parts the next image omits.
+  func image(
+    of site: Site, after base: SignedSiteImage?, isConverting: Bool = false, withoutNotesOf erased: Set<Digest256> = []
+  ) throws -> SiteImage {
+    for record in erased { try removeFile(place(of: .note(record))) }
     var image = SiteImage(site: site.store.id, number: (base?.image.number ?? 0) + 1, before: base?.digest)
     let retired = try readRetired(), inventory = try site.inventory(isConverting: isConverting)
     let before = base?.convertible.files ?? [:]
     for path in try paths() { image.files[path] = try entry(of: path, before[path]) }
     for (path, file) in before {
+      if case .note(let record) = path, !erased.contains(record) { image.files[path] = file }
       guard case .site(let name) = path, name.mayBeElsewhere, image.files[path] == nil else { continue }
-      if inventory.files.contains(name) { image.files[path] = file }
+      if name.isRecord || inventory.files.contains(name) { image.files[path] = file }
     }
     for path in Array(image.files.keys) {
       guard case .site(let name) = path else { continue }

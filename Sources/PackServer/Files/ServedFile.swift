@@ -58,7 +58,7 @@
     package let kind: Kind
 
     package enum Kind: String, Codable, Sendable {
-      case archive, root, attributes, version, changes, table, segment, delta
+      case archive, root, attributes, version, changes, history, table, segment, delta
     }
 
     /// For a version's manifest, the version's download size for an empty store.

@@ -41,6 +41,7 @@ import PackFormats
       case .frames: return Subject(place: place, kind: .table)
       case .segment: return Subject(place: place, kind: .segment)
       case .delta: return Subject(place: place, kind: .delta)
+      case .record: return Subject(place: place, kind: .history)
       case .version(let digest):
         let version = known.withLock { $0.versions[digest] }
         return Subject(place: place, version: version?.name, kind: .version, wholeByteCount: version?.wholeByteCount)

@@ -15,6 +15,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "site": decodeSite, "agent": decodeAgentStream, "journal": decodeJournal, "plist": decodePropertyList,
   "language": matchLanguages, "ledger": decodeLedger, "image": decodeImage, "storage": decodeStorageTexts,
   "install": decodeInstallation, "authority": decodeAuthority, "keyset": decodeKeySetTexts,
+  "history": decodeHistory,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -114,6 +115,18 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   }
   let encoded = try! signed.root.encode(signedBy: nil)
   precondition(try! SignedSiteRoot(decoding: encoded, file: "root").root == signed.root)
+}
+
+/// A record of the history, the private part of one, or a root and its link to the history.
+@Sendable private func decodeHistory(_ bytes: [UInt8]) {
+  if let record = try? ChangeRecord(decoding: bytes, file: "record") { precondition(record.bytes == bytes) }
+  if let sealed = try? SealedChangeNote(decoding: bytes, file: "note") {
+    let again = SealedChangeNote(sealed.note, salt: Array(bytes.prefix(SealedChangeNote.saltByteCount)))
+    precondition(try! SealedChangeNote(decoding: again.bytes, file: "note").note == sealed.note)
+  }
+  guard let signed = try? SignedSiteRoot(decoding: bytes, file: "root") else { return }
+  guard var chain = try? ChangeChain(of: signed, bytes) else { return }
+  precondition(chain.next == nil || (try? chain.add(bytes)) == nil)
 }
 
 /// A root with a rollout in each state.
@@ -698,7 +711,12 @@ private let seeds: [String: [[UInt8]]] = {
     "[default]\naws_access_key_id = A\naws_secret_access_key = B\n[profile x]\nregion = r\n",
     "<Error><Code>SlowDown</Code></Error>", "s3://assets/packs\ns3://a.b/c//d\ns3:///\n",
   ]
+  var linked = root
+  let record = try! linked.addToHistory(
+    after: (root, try! root.encode(signedBy: release)), signedBy: release, privatePart: digest)
+  let note = SealedChangeNote(ChangeNote(user: "a", jobURL: "https://b", commit: "c", note: "d"))
   return [
+    "history": [record.bytes, note.bytes, SealedChangeNote(ChangeNote()).bytes, try! linked.encode(signedBy: release)],
     "journal": [try! journal.encode()], "plist": propertyLists,
     "language": ["en\nde\nen-GB", "zh-Hans\nzh-Hant-TW\nzh-HK", "no\nsr-Latn\nnb", "es-419\nes-MX"].map {
       Array($0.utf8)
