@@ -235,6 +235,7 @@ import Testing
     try run("deltas", "site", "--key", "key")
     try run("refresh", "site", "--key", "key", "--dry-run")
     try run("refresh", "site", "--key", "key")
+    try history()
     try run("strip", "site", "small", "--dry-run")
     try run("strip", "site", "small")
     try run("site", "copy", "site", "mirror")
@@ -257,6 +258,22 @@ import Testing
     try run("repair", "site", "--key", "key")
     try run("remove", "device", "P", "--keep-history")
     try run("trust", "device")
+  }
+
+  /// The history of a channel, with a build job, an erasure and a lost record.
+  private func history() throws {
+    let variables = [
+      "GITLAB_CI": "1", "GITLAB_USER_LOGIN": "a", "CI_JOB_URL": "https://ci/1", "CI_COMMIT_SHA": "3fa9c",
+    ]
+    let noted = try playground.packstore(
+      "refresh", "site", "--key", "key", "-q", "--note", "n", environment: variables)
+    #expect(noted.status == 0, "\(noted.errors)")
+    try run("history", "site", "--all")
+    try run("history", "site", "--erase", "1", "--dry-run")
+    try run("history", "site", "--erase", "1-2")
+    try run("history", "site", "--limit", "1")
+    _ = try playground.shell("cp -R site lost && rm lost/history/*")
+    try run("history", "lost", status: 7)
   }
 
   /// The policy of a site, its pins, and a collection.

@@ -95,7 +95,6 @@ import Testing
       (["add", "store", "folder", "--pack", "P", "--note", String(repeating: "x", count: 1001)], "1001 bytes"),
       (["add", "store", "folder", "--pack", "P", "--publish-notes"], "needs '--note'"),
       (["package", "M.json", "-o", "M.pack", "--note", "x"], "add --publish-notes"),
-      (["publish", "M.json", "site", "--note", "x"], "add --publish-notes"),
       (["publish", "store", "site", "--publish-notes"], "does not apply to 'store'"),
     ] {
       let run = try playground.packstore(arguments)

@@ -19,7 +19,7 @@ import Testing
       ["pull", "update", "offers", "apply", "trust"]
     ),
     ("Publish", ["publish", "unpublish", "deltas", "upload"]),
-    ("Operate sites", ["status", "refresh", "check-served", "check-bucket", "site"]),
+    ("Operate sites", ["status", "history", "refresh", "check-served", "check-bucket", "site"]),
     (
       "Channels and keys",
       ["promote", "demote", "channels", "policy", "keygen", "delegate", "rotate"]

@@ -99,6 +99,10 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard output.hasSuffix(".pack") || isAppleArchiveName(output) || output == "-" else {
       throw ValidationError("invalid name of an archive: use a name that ends in '.pack' or '.aar'")
     }
+    guard encoding.note == nil || encoding.publishNotes else {
+      throw ValidationError(
+        "archives cannot contain a private note: add --publish-notes, or store the note with 'packstore add'")
+    }
     try validateKind()
   }
 

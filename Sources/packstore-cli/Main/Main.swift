@@ -45,7 +45,9 @@ struct Packstore: ParsableCommand {
     CommandGroup(name: "Publish", subcommands: [Publish.self, Unpublish.self, Deltas.self, Upload.self]),
     CommandGroup(
       name: "Operate sites",
-      subcommands: [Status.self, Refresh.self, CheckServed.self, CheckBucket.self, SiteGroup.self, Strip.self]),
+      subcommands: [
+        Status.self, History.self, Refresh.self, CheckServed.self, CheckBucket.self, SiteGroup.self, Strip.self,
+      ]),
     CommandGroup(
       name: "Channels and keys",
       subcommands: [

@@ -63,6 +63,7 @@ struct SiteKeyOption: ParsableArguments {
   var key: String?
 
   @OptionGroup var signing: SigningOptions
+  @OptionGroup var change: ChangeNoteOption
   @OptionGroup var clock: ClockOption
 
   func open(quiet: Bool) throws -> SiteKey {
@@ -298,21 +299,16 @@ struct ManifestEncodingOptions: ParsableArguments {
 
   @Option(
     help: .init(
-      "With '--publish-notes': note on the version of a manifest, such as 'git 3fa9c' (default: the manifest's).",
-      valueName: "text"), transform: parseNote)
+      """
+      With '--publish-notes': note on the version of a manifest, such as 'git 3fa9c' (default: the manifest's). \
+      'publish' also records it for 'packstore history', where devices cannot read it.
+      """, valueName: "text"), transform: parseNote)
   var note: VersionNote?
 
   @Flag(help: "Make the note part of the version, readable by everyone who receives it.")
   var publishNotes = false
 
-  func validate() throws {
-    try validate(level: level)
-    guard note == nil || publishNotes else {
-      throw ValidationError(
-        "archives and sites cannot contain a private note: add --publish-notes, or store the note with 'packstore add'"
-      )
-    }
-  }
+  func validate() throws { try validate(level: level) }
 }
 
 /// Option for the compression level of a site's deltas.

@@ -17,26 +17,37 @@ struct SitePlaceOptions: ParsableArguments {
 
   /// - Parameter other: another place of the same command: the options of object storage may belong to it.
   func place(of site: String, beside other: String? = nil) throws -> SiteStatusReader.Place {
-    if site.contains("://"), !S3Location.names(site) {
-      return .served(try served(site), channels: channel)
-    }
-    if S3Location.names(site) {
-      #if Delivery
-        return .bucket(
-          try BucketSite(
-            try S3Location(site), options: try storage.options(), environment: certificates.environment))
-      #else
-        throw DeliveryError(.noHTTP, "this program was built without HTTP", at: site)
-      #endif
-    }
-    let isBesideBucket = other.map(S3Location.names) ?? false
-    return .folder(try isBesideBucket ? FilePath(site) : FilePath(storage.host(of: site).location))
+    try storage.place(
+      of: site, channels: channel, authorization, environment: certificates.environment, beside: other)
   }
+}
 
-  private func served(_ site: String) throws -> RemoteSiteLocation {
-    RemoteSiteLocation(
-      site, options: try storage.options(),
-      authorization: try authorization.authorizations(for: [site]).authorization(for: site),
-      environment: certificates.environment)
+extension StorageOptions {
+  /// Returns the place of a site to inspect.
+  ///
+  /// - Parameters:
+  ///   - channels: for a web server, the channels in addition to live.
+  ///   - environment: variables with credentials, proxies and the certificates to trust.
+  ///   - other: another place of the same command: the options of object storage may belong to it.
+  func place(
+    of site: String, channels: [SiteChannel], _ authorization: AuthorizationOptions,
+    environment: [String: String] = processEnvironment(), waits: Bool = true, beside other: String? = nil
+  ) throws -> SiteStatusReader.Place {
+    guard S3Location.names(site) else {
+      guard site.contains("://") else {
+        let isBesideBucket = other.map(S3Location.names) ?? false
+        return .folder(try isBesideBucket ? FilePath(site) : FilePath(host(of: site).location))
+      }
+      let location = RemoteSiteLocation(
+        site, options: try options(), authorization: try authorization.authorizations(for: [site]).authorization(for: site),
+        environment: environment)
+      return .served(location, channels: channels)
+    }
+    #if Delivery
+      return .bucket(
+        try BucketSite(try S3Location(site), options: try options(waits: waits), environment: environment))
+    #else
+      throw DeliveryError(.noHTTP, "this program was built without HTTP", at: site)
+    #endif
   }
 }

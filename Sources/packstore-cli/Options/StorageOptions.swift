@@ -99,8 +99,9 @@ extension SiteHost {
     let versions = reading.map { reading in
       { @Sendable (site: Site) async throws -> [PackVersion] in try await reading(site, key) }
     }
+    let note = option.change.changeNote
     return try await edit(with: key, makesSite: false, report, isDryRun: isDryRun, reading: versions) {
-      try await body($0, key, $1)
+      try await body($0.noting(note), key, $1)
     }
   }
 

@@ -30,6 +30,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
             --continue-from https://assets.example.com/packs
         (cd public/packs &&
          rsync -a segments frames versions attributes deltas changes server:packs/ &&
+         rsync -a history server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
 
       Sources: a manifest (.json) is packaged as by 'packstore package', as the version after the site's highest or \
@@ -53,8 +54,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       to a safe place, and use it once a year with 'packstore delegate'. Without '--new-key', a missing key is an \
       error, because for clients another key is another publisher.
 
-      Upload: copy segments/, frames/, versions/, deltas/, changes/ and attributes/ first, then roots/, and root \
-      last; then delete the files on the server that this folder no longer has. Files that left the site stay for the \
+      Upload: copy segments/, frames/, versions/, deltas/, changes/, attributes/ and history/ first, then roots/, and \
+      root last, but never notes/; then delete the files on the server that this folder no longer has. Files that left the site stay for the \
       grace period, for clients that are downloading them; the first publication after it deletes them. Change a \
       site's folder only with commands that use the key.
       """
@@ -234,8 +235,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let clock = ContinuousClock()
     let start = clock.now
     let options = options, isDryRun = dryRun, traffic = StorageTraffic()
-    let publication = HostPublication(to: host, signedBy: key, options: options, deltaCount: deltas)
-    let outcome = try await host.withProgress(report, traffic: traffic) { events, bar in
+    var publication = HostPublication(to: host, signedBy: key, options: options, deltaCount: deltas)
+    publication.changeNote = changeNote
+    let outcome = try await host.withProgress(report, traffic: traffic) { [publication] events, bar in
       do {
         return try await publication.run(
           packs.isEmpty ? nil : packs, from: source, makesSite: !dryRun || isMade || isRemote, isDryRun: isDryRun,
@@ -266,6 +268,11 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       }
       throw deltaFailure
     }
+  }
+
+  /// The note on the change, for the private part of the history. With --publish-notes, it is also the note of the version.
+  private var changeNote: ChangeNote {
+    ChangeNote(environment: ProcessInfo.processInfo.environment, note: encoding.note?.text)
   }
 
   /// Records the highest sequence numbers next to the key: the next publication refuses older roots.
@@ -344,7 +351,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
     options.label = encoding.label
-    options.note = encoding.note
+    options.note = encoding.publishNotes ? encoding.note : nil
     options.publishesNotes = encoding.publishNotes
     options.rowLimit = rows.maxRows
     options.collectionPercent = gc

@@ -55,7 +55,7 @@ enum PublishSource {
     ]
     let numbering: [(isGiven: Bool, name: String)] = [
       (command.version != nil, "--version"), (command.encoding.label != nil, "--label"),
-      (command.encoding.note != nil, "--note"), (command.encoding.publishNotes, "--publish-notes"),
+      (command.encoding.publishNotes, "--publish-notes"),
     ]
     let pruning: [(isGiven: Bool, name: String)] = [(command.prune, "--prune")]
     switch self {

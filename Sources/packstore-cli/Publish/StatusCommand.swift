@@ -79,7 +79,12 @@ private struct StatusText {
 
   init(_ status: Site.Status) { self.status = status }
 
-  var lines: [String] { offers + keys + policy + space + objects + status.alarms.map(words) }
+  var lines: [String] { offers + keys + history + policy + space + objects + status.alarms.map(words) }
+
+  private var history: [String] {
+    let counts = status.channels.compactMap { channel in channel.changeCount.map { "\($0) of \(channel.channel)" } }
+    return counts.isEmpty ? [] : ["changes  \(counts.joined(separator: ", "))"]
+  }
 
   private var offers: [String] {
     guard !status.channels.isEmpty else { return [] }
@@ -162,6 +167,7 @@ private struct StatusReport: Encodable {
     let expires: String?
     let closed: Bool
     let key: String?
+    let changes: UInt64?
     let offers: [Offer]
   }
 
@@ -230,7 +236,7 @@ private struct StatusReport: Encodable {
       Channel(
         channel: channel.channel.name, sequence: channel.sequence, madeAt: formatDate(channel.madeAt),
         expires: channel.expiresAt.map(formatDate), closed: channel.isClosed, key: channel.releaseKey?.description,
-        offers: channel.offers.map(Offer.init))
+        changes: channel.changeCount, offers: channel.offers.map(Offer.init))
     }
     keys = status.keys.map {
       Key(

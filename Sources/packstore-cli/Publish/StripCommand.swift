@@ -18,6 +18,7 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         packstore publish Packs small
         (cd small &&
          rsync -a segments frames versions attributes deltas changes server:packs/ &&
+         rsync -a history server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
       """
   )

@@ -112,7 +112,9 @@ struct SitePinOptions: ParsableArguments {
 
   /// - Throws: `ValidationError` for options that stores do not have.
   func requireNone() throws {
-    guard key.key == nil else { throw ValidationError("--key is for sites: this is a store") }
+    guard key.key == nil, key.change.text == nil else {
+      throw ValidationError("--key and --note are for sites: this is a store")
+    }
   }
 
   /// Changes the pins in the site's policy, and reports the pack's.

@@ -23,8 +23,8 @@ struct SiteCollectionOptions: ParsableArguments {
 
   /// - Throws: `ValidationError` for options that stores do not have.
   func requireNone() throws {
-    guard key.key == nil, grace.duration == nil, keep == nil else {
-      throw ValidationError("--key, --grace and --keep are for sites: this is a store")
+    guard key.key == nil, key.change.text == nil, grace.duration == nil, keep == nil else {
+      throw ValidationError("--key, --note, --grace and --keep are for sites: this is a store")
     }
   }
 
@@ -87,6 +87,7 @@ private struct SiteUses {
       return versions.isEmpty ? roots : "\(roots): \(versions)"
     }
     if !file.versions.isEmpty { return file.isLeaving ? "leaving with \(versions)" : "kept for \(versions)" }
+    if file.isRecord { return "history" }
     return file.until.map { "retired until \(formatDate($0))" } ?? "unneeded: will be deleted"
   }
 

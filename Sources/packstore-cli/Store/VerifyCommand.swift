@@ -1,4 +1,5 @@
 import ArgumentParser
+import PackAuthoring
 import PackDelivery
 import PackPublishing
 import PackStore
@@ -10,7 +11,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     discussion: """
       Reads every file that the current generation needs and compares checksums. Each fault is reported with its \
       location and the affected assets, and the exit status is 7; 'packstore repair' repairs the store. Purged data \
-      of purgeable packs is listed and is not damage.
+      of purgeable packs is listed and is not damage. In the folder of a site, the history of all channels is also checked.
 
       For a bucket or a site on a web server, checks that every file exists with its length: by a list, or by one request for each. \
       With --deep, reads all content and compares it with the digests that the publisher signed; --record continues an \
@@ -70,6 +71,22 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     if !result.isSound {
       throw Failure(.corrupt, "'\(folder)': the store is damaged", remedy: repairAdvice(for: folder))
+    }
+    try await verifyHistory()
+  }
+
+  /// Checks the history of the channels, if the store belongs to a site. A damaged root is a finding of 'packstore status'.
+  private func verifyHistory() async throws {
+    let path = FilePath(store.store)
+    guard Site.exists(at: path) else { return }
+    for channel in try Site.channelNames(at: path) {
+      let history = try? await SiteHistoryReader(.folder(path)).run(of: channel)
+      guard let fault = history?.fault else { continue }
+      throw Failure(
+        .siteCorrupt,
+        "'\(escaped(store.store))': the record of change \(fault.number) of '\(channel)' is"
+          + " \(fault.isMissing ? "missing" : "damaged")",
+        remedy: "restore '\(fault.path)' from a backup or a mirror", path: fault.path)
     }
   }
 
