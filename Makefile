@@ -34,7 +34,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests|SpaceModelTests|UpdateHistoryTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo check embedding-time record-release demo-app demo-delivery demo-host client-host bench-host fuzz-host conformance test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo studio-year check embedding-time record-release demo-app demo-delivery demo-host client-host bench-host fuzz-host conformance test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,11 @@ demo:  ## Build the program, store real files, publish a change, and update a de
 record-release: release  ## Record the release of Docs/Publishing.md: Docs/release.cast and Docs/release.txt.
 	@Tests/Storage/setup $(BUILD)/storage
 	@Scripts/record-release $(BUILD)/release/packstore
+
+studio-year:  ## Operate a site for a year of releases, faults and keys, and show the bytes stored: WEEKS=n shortens it.
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev python3
+	$(SWIFT) build -c release --product packstore
+	@Scripts/studio-year $(BUILD)/release/packstore
 
 demo-app:  ## Run the sample app against a site of this machine: install, play, update, lose files, go offline. TALK=1: also Apple's talk.
 	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev nginx-light python3
