@@ -240,6 +240,18 @@ import Testing
     #expect(!pathExists(setup.base.path), "the user names the groups again")
   }
 
+  @Test func deletedSegmentsAreSharedAgain() async throws {
+    let setup = try Setup()
+    try await setup.publish(["P": files])
+    try setup.share("one", "two")
+    for group in ["one", "two"] { try await setup.runAgent(group, "P") }
+    removeTree(setup.base.segments)
+    for group in ["one", "two"] { #expect(try await setup.runAgent(group) == []) }
+    #expect(
+      try setup.baseSegments == setup.segments("one").keys.sorted() && setup.segments("one") == setup.segments("two"))
+    for group in ["one", "two"] { try setup.expectSound(group, files) }
+  }
+
   /// An old copy of the base, with files of its own, replaces the base.
   @Test func olderStateOfTheBaseHeals() async throws {
     let setup = try Setup(), backup = "\(setup.folder.path)/backup"
@@ -332,7 +344,7 @@ import Testing
       try Data("{".utf8).write(to: URL(fileURLWithPath: records.appending(name).string))
     }
     try setup.base.sweep()
-    #expect(try setup.baseSegments == segments && setup.base.groups() == [])
+    #expect(try setup.baseSegments == segments && setup.base.groups() == [] && setup.base.ignoredRecordCount == 2)
     for group in ["one", "two"] { #expect(try await setup.runAgent(group) == []) }
     #expect(try setup.base.groups().count == 2 && setup.baseSegments == segments)
   }

@@ -39,6 +39,7 @@ extension SharedBase {
     defer { withExtendedLifetime(lock) {} }
     // It may have been dropped since.
     guard contains(group) else { return }
+    try makeFolder(segments, isSecret: true)
     var shared: Set<SegmentID> = [], known: Set<SegmentID> = []
     let versions = try Self.versions(of: store).map { version, segments in
       for id in segments where known.insert(id).inserted {

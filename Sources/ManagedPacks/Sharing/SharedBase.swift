@@ -36,6 +36,9 @@ package struct SharedBase: Sendable {
   /// - Throws: `PackStoreError` `ioError`; ``ManagedPacksError`` `newerJournal`.
   package func groups() throws -> [SharedGroup] { try records().compactMap(\.group).sorted { $0.folder < $1.folder } }
 
+  /// The number of records that ``groups()`` skips.
+  package var ignoredRecordCount: Int { get throws { try records().count { $0.group == nil } } }
+
   /// Whether a group takes part. Its record may be damaged.
   ///
   /// - Complexity: one file system lookup.

@@ -92,6 +92,8 @@ private struct SharedBaseReport: Encodable {
   let bytes: Int
   /// The bytes that the groups would need in addition without the base.
   let savedBytes: Int
+  /// The number of records that are damaged, or that other users can change.
+  let ignoredRecords: Int
 
   init(_ base: SharedBase) throws {
     let found = try base.groups()
@@ -101,6 +103,7 @@ private struct SharedBaseReport: Encodable {
         bytes: base.byteCount(of: group.segmentIDs))
     }
     self.base = base.path.string
+    ignoredRecords = try base.ignoredRecordCount
     let total = base.byteCount(of: found.reduce(into: Set()) { $0.formUnion($1.segmentIDs) })
     bytes = total
     savedBytes = groups.reduce(0) { $0.addingClamped($1.bytes) }.subtractingClamped(total)
@@ -119,6 +122,11 @@ private struct SharedBaseReport: Encodable {
         groups.isEmpty
           ? "no group shares data"
           : escaped("\(base): \(formatBytes(bytes)); the groups save \(formatBytes(savedBytes))"))
+      if ignoredRecords > 0 {
+        try output.line(
+          "ignored records that are damaged or writable by other users: \(ignoredRecords); 'packstore share add' repairs them"
+        )
+      }
     }
     try output.flush()
   }
