@@ -76,6 +76,22 @@
       }
     }
 
+    /// A range that does not specify the length of the file may end before the file.
+    @Test func rangeWithoutLengthOfFileBeginsAgain() async throws {
+      let (place, server, _) = try serve(
+        #"""
+        location = /part {
+          if ($http_range) { add_header Content-Range "bytes 3-4/*"; return 206 "de"; }
+          return 200 "abcdefgh";
+        }
+        """#)
+      defer { withExtendedLifetime(place) {} }
+      let sink = Bytes(Array("abc".utf8))
+      try await HTTPFileTransport().fetch(
+        FileRequest("\(server.url)/part", offset: 3, validator: #""a""#), to: sink)
+      #expect(sink.all == Array("abcdefgh".utf8) && sink.answers.map(\.offset) == [0])
+    }
+
     /// Redirections are followed up to a limit, and never to an insecure address.
     @Test func redirections() async throws {
       let (place, server, bytes) = try serve(

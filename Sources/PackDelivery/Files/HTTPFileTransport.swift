@@ -111,7 +111,10 @@
         switch response.status {
         case .ok: return try await take(response, FileAnswer(headers: response.headers), url, pulse)
         case .partialContent:
-          let answer = try partialAnswer(response, url)
+          guard let answer = try partialAnswer(response, url) else {
+            offset = 0
+            continue
+          }
           return try await take(response, answer, url, pulse)
         // The server refuses ranges, or the file is shorter than the bytes received before.
         case let status where status.mayRefuseRange && offset > 0: offset = 0
@@ -183,12 +186,15 @@
 
     // MARK: - Receiving
 
-    private func partialAnswer(_ response: HTTPClientResponse, _ url: SiteURL) throws -> FileAnswer {
+    /// - Returns: `nil` if the range does not specify the length of the file, and may therefore end before the file.
+    private func partialAnswer(_ response: HTTPClientResponse, _ url: SiteURL) throws -> FileAnswer? {
       guard let range = ContentRange(response.header("Content-Range")) else {
         throw bad(url, "the answer does not name its range")
       }
       if range.range.lowerBound == 0, range.total == range.range.upperBound {
-        return FileAnswer(headers: response.headers)
+        var whole = FileAnswer(headers: response.headers)
+        whole.byteCount = Int(clamping: range.range.upperBound)
+        return whole
       }
       guard offset > 0, range.range.lowerBound == UInt64(offset),
         range.total ?? range.range.upperBound == range.range.upperBound
@@ -199,6 +205,7 @@
       {
         throw bad(url, "the range belongs to another state of the file")
       }
+      guard range.total != nil else { return nil }
       return FileAnswer(
         offset: offset, byteCount: Int(clamping: range.range.upperBound), validator: request.validator)
     }
