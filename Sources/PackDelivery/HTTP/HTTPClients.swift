@@ -4,6 +4,7 @@
   package import NIOHTTP1
   import NIOPosix
   import NIOSSL
+  import PackStore
   import Synchronization
 
   /// The connections of one source, all on one network thread: one client for each proxy, and one for each server that may be in a
@@ -39,12 +40,12 @@
     }
 
     /// Creates clients without connections on the same thread.
-    private init(freshFrom other: HTTPClients) {
+    private init(freshFrom other: HTTPClients) throws {
       roots = other.roots
       proxies = other.proxies
       options = other.options
       ownsGroup = false
-      let (group, sides) = other.state.withLock { (Self.group(&$0), $0.sides) }
+      let (group, sides) = try other.state.withLock { try (Self.group(&$0), $0.sides) }
       state = Mutex(State(group: group, sides: sides))
     }
 
@@ -148,7 +149,7 @@
           }
           state.sides[authority] = ServerSide(options)
         }
-        let group = Self.group(&state)
+        let group = try Self.group(&state)
         let client = HTTPClient(
           eventLoopGroupProvider: .shared(group), configuration: configuration(route, state.sides))
         state.clients[route] = client
@@ -158,7 +159,7 @@
 
     /// Calls `body` with clients without connections.
     func withFreshClients<Result>(_ body: (HTTPClients) async throws -> Result) async throws -> Result {
-      let clients = HTTPClients(freshFrom: self)
+      let clients = try HTTPClients(freshFrom: self)
       let result: Result
       do {
         result = try await body(clients)
@@ -187,17 +188,27 @@
       try? await group.next().submit {}.get()
     }
 
-    private static func group(_ state: inout State) -> MultiThreadedEventLoopGroup {
+    /// Returns the network thread, and creates it on first use.
+    ///
+    /// - Throws: `IOError` if too many files are open.
+    private static func group(_ state: inout State) throws -> MultiThreadedEventLoopGroup {
       if let group = state.group { return group }
+      // Without its descriptors, the network library ends the process.
+      if let error = obstacle(toFiles: threadDescriptorCount) {
+        throw IOError(errnoCode: error.rawValue, reason: "open")
+      }
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       state.group = group
       return group
     }
 
+    /// The number of descriptors of a network thread.
+    private static let threadDescriptorCount = 3
+
     /// The network thread, for a probe of a server; `nil` if a proxy leads to the server.
     func probeGroup(for url: SiteURL) -> MultiThreadedEventLoopGroup? {
       guard (try? proxies.proxy(for: url)) == .some(nil) else { return nil }
-      return state.withLock { Self.group(&$0) }
+      return try? state.withLock { try Self.group(&$0) }
     }
 
     // MARK: - Addresses

@@ -66,6 +66,23 @@ func openFolder(_ path: FilePath) throws -> CInt {
   }
 }
 
+/// Returns the system's error if too many files are open to open `count` more; otherwise `nil`.
+package func obstacle(toFiles count: Int) -> Errno? {
+  var opened: [CInt] = []
+  defer { for descriptor in opened { close(descriptor) } }
+  while opened.count < count {
+    let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard descriptor < 0 else {
+      opened.append(descriptor)
+      continue
+    }
+    // Any other error, such as a missing file, has no meaning here.
+    let error = Errno(rawValue: errno)
+    return error == .tooManyOpenFiles || error == .tooManyOpenFilesInSystem ? error : nil
+  }
+  return nil
+}
+
 /// Calls `body` with the descriptor of a folder at a path that a user or a program gave.
 package func withFolderDescriptor<Result>(_ path: FilePath, _ body: (CInt) throws -> Result) throws -> Result {
   let descriptor = try openFolder(path)
