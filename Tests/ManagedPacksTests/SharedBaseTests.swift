@@ -370,6 +370,20 @@ import Testing
     #expect(!pathExists(stray))
   }
 
+  /// Another group's agent was stopped while it changed the base.
+  @Test func stoppedAgentDoesNotStopAnotherGroup() async throws {
+    let setup = try Setup()
+    try await setup.publish(["P": files])
+    try setup.share("one")
+    var lock: FileLock? = try setup.base.takeLock()
+    #expect(try await setup.runAgent("one", "P") == [])
+    try setup.expectSound("one", files)
+    #expect(try lock != nil && setup.baseSegments == [])
+    lock = nil
+    #expect(try await setup.runAgent("one") == [])
+    #expect(try setup.baseSegments == setup.segments("one").keys.sorted())
+  }
+
   // MARK: - Refusals
 
   @Test func baseThatOthersCanChangeIsRefused() async throws {

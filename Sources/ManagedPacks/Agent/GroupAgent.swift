@@ -170,7 +170,7 @@ package actor GroupAgent {
       if !Task.isCancelled { await reconcile() }
     }
     await unmanaged.finish()
-    await share()
+    await share(attemptLimit: Self.lastShareAttemptLimit)
     let isCancelled = Task.isCancelled
     if isCancelled { await stopDownloads() }
     await settle()
@@ -363,11 +363,15 @@ package actor GroupAgent {
     }
   }
 
+  /// The number of attempts to share before an agent ends: two seconds. A running agent tries again after its interval.
+  private static let lastShareAttemptLimit = 9
+
   /// Shares the installed packs with the other groups of the user's shared base.
-  private func share() async {
+  private func share(attemptLimit: Int = 1) async {
     guard isElected, options.original == nil, let store = apps.values.first?.core.store else { return }
     do {
-      sharedGeneration = try await sharing.update(folder, from: store, since: sharedGeneration)
+      sharedGeneration = try await sharing.update(
+        folder, from: store, since: sharedGeneration, attemptLimit: attemptLimit)
       sharingProblem = nil
     } catch {
       let problem = "cannot share packs with other groups: \(error)"

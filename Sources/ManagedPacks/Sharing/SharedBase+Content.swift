@@ -31,11 +31,12 @@ extension SharedBase {
   /// If the base has its own file of a segment, the store's file is replaced by it after a check, so that groups which installed the
   /// same pack before they were registered free the space.
   ///
-  /// - Throws: `PackStoreError` `ioError`, `noSpace`, `corrupt`, `outOfMemory`. A process that ends in between leaves files that the
-  ///   next call uses or deletes; the store stays complete.
+  /// - Throws: `PackStoreError` `busy` if another process is changing the base; `ioError`, `noSpace`, `corrupt`, `outOfMemory`. A
+  ///   process that ends in between leaves files that the next call uses or deletes; the store stays complete.
   package func update(_ group: GroupFolder, from store: Store) throws {
     guard contains(group) else { return }
-    let lock = try takeLock()
+    // An agent of another group may be stopped while it has the lock. It must not stop this group's agent.
+    let lock = try takeLock(waits: false)
     defer { withExtendedLifetime(lock) {} }
     // It may have been dropped since.
     guard contains(group) else { return }

@@ -145,7 +145,8 @@ package struct SharedBase: Sendable {
     String(Digest256(hashing: Array(location.utf8)).hex.prefix(32))
   }
 
-  func takeLock() throws -> FileLock {
-    try FileLock(FilePlace("lock", in: path), waits: true, reason: "another process is changing the shared base")
+  /// - Parameter waits: whether to wait for another process, rather than fail with `busy`.
+  func takeLock(waits: Bool = true) throws -> FileLock {
+    try FileLock(FilePlace("lock", in: path), waits: waits, reason: "another process is changing the shared base")
   }
 }
