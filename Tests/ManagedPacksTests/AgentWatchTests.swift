@@ -17,7 +17,7 @@ import Testing
   @Suite struct AgentWatchTests {
     /// A silent agent, and the locks that it has until it ends.
     final class StoppedAgent: @unchecked Sendable {
-      enum Lock: CaseIterable { case journal, writer, device }
+      enum Lock: CaseIterable { case journal, writer, device, list, engine }
 
       let number: pid_t
       private let process: Process
@@ -58,11 +58,13 @@ import Testing
           case .journal: setup.group.path.appending("journal.lock").string
           case .writer: setup.store.path.appending("LOCK").string
           case .device: setup.store.path.appending("device.lock").string
+          case .list: try DownloadFolder(ofApp: "app", in: setup.group).path.appending("list.lock").string
+          case .engine: try DownloadFolder(ofApp: "app", in: setup.group).path.appending("engine.lock").string
           }
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(file >= 0)
         switch lock {
-        case .journal, .device:
+        case .journal, .device, .list, .engine:
           let status = flock(file, LOCK_EX | LOCK_NB)
           try #require(status == 0)
         case .writer:
@@ -119,6 +121,28 @@ import Testing
       let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
       let path = setup.store.path
       try await manager(setup).core.changing { _ = try DeviceFile(inStore: path).readOrMake() }
+      agent.waitUntilKilled()
+      withExtendedLifetime(listener) {}
+    }
+
+    /// The locks of an app's own downloads.
+    @Test(arguments: [StoppedAgent.Lock.list, .engine])
+    func stoppedAgentDoesNotBlockDownloads(lock: StoppedAgent.Lock) async throws {
+      let setup = try AgentTests.Setup(), delegate = TestDelegate()
+      let agent = try StoppedAgent(holding: lock, in: setup)
+      let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+      var configuration = try ManagedConfiguration(
+        appGroupID: "g", sites: [.init("https://example.com/manifest")], appID: "app", groupFolder: setup.group.path)
+      configuration.hasManagedAssetPacks = false
+      var options = BADownloadManager.Options()
+      options.transport = StubTransport(["https://example.com/A": .init(10)])
+      options.environment = [:]
+      options.isExtension = false
+      options.agentPatience = .milliseconds(50)
+      let manager = try BADownloadManager(configuration: configuration, options: options)
+      manager.delegate = delegate
+      try manager.startForegroundDownload(UnmanagedSetup.download("A"))
+      await delegate.log.wait(for: 2)
       agent.waitUntilKilled()
       withExtendedLifetime(listener) {}
     }

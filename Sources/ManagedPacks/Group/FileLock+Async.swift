@@ -13,6 +13,7 @@ extension FileLock {
       do {
         return try FileLock(place, waits: false, reason: "another process has the lock")
       } catch let error as PackStoreError where error.code == .busy {
+        LockWait.note()
         try await clock.sleep(interval)
       }
     }

@@ -41,6 +41,8 @@ public final class BADownloadManager: Sendable {
     package var transport: (any FileTransport)?
     package var clock = TransferClock.system
     package var speaksToAgent = true
+    /// The time in which an agent must answer.
+    package var agentPatience = AgentClient.patience
     /// Returns the time in seconds since 1970.
     package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 

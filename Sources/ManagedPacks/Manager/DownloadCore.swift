@@ -24,6 +24,8 @@ final class DownloadCore: Sendable {
   private let isExtension: Bool
   private let transport: any FileTransport
   private let agent: AgentClient?
+  /// `nil` if ``agent`` is `nil`.
+  private let watch: AgentWatch?
   private let state = Mutex(State())
   private let delegateHolder = Mutex(DelegateHolder())
 
@@ -37,19 +39,26 @@ final class DownloadCore: Sendable {
     let group = try GroupFolder(of: configuration, environment: options.environment)
     folder = try DownloadFolder(ofApp: configuration.appID, in: group)
     transport = options.transport ?? standardFileTransport(environment: options.environment)
-    agent = options.speaksToAgent ? AgentClient(in: group) : nil
+    let agent = options.speaksToAgent ? AgentClient(in: group) : nil
+    let watch = agent.map { AgentWatch($0, patience: options.agentPatience) }
+    self.agent = agent
+    self.watch = watch
     control = ExclusiveControl(in: folder, clock: options.clock, wallClock: options.wallClock)
     guard !isExtension else {
       _ = try folder.list()
       return
     }
     let day = Int(exactly: (options.wallClock() / 86_400).rounded(.down))
-    try folder.update { list in
-      list.isLaunched = true
-      list.launchDay = day
+    try watch.watching {
+      try folder.update { list in
+        list.isLaunched = true
+        list.launchDay = day
+      }
     }
     // The agent finds the extension in the journal.
-    if !configuration.hasManagedAssetPacks { try JournalFile(in: group).register(configuration) }
+    if !configuration.hasManagedAssetPacks {
+      try JournalFile(in: group, observer: watch?.observer).register(configuration)
+    }
   }
 
   var delegate: (any BADownloadManagerDelegate)? {
@@ -68,7 +77,7 @@ final class DownloadCore: Sendable {
   /// - Throws: ``BAError`` `callerConnectionInvalid` if the list cannot be used.
   private func withList<Value>(_ body: (inout DownloadList) throws -> Value) throws -> Value {
     do {
-      return try folder.update(body)
+      return try watch.watching { try folder.update(body) }
     } catch let error as BAError {
       throw error
     } catch {
@@ -193,17 +202,18 @@ final class DownloadCore: Sendable {
     let connection = try? agent?.connect()
     if let connection {
       // The lock decides: an agent that does not answer may hold it.
-      _ = try? await connection.ask(.handOverDownloads(app: configuration.appID), within: AgentClient.patience)
+      _ = try? await connection.ask(.handOverDownloads(app: configuration.appID), within: options.agentPatience)
     }
     defer { withExtendedLifetime(connection) {} }
-    guard let lock = try? await FileLock.acquire(folder.engineLock, by: .system) else { return }
+    let lock = try? await watch.watching { try await FileLock.acquire(folder.engineLock, by: .system) }
+    guard let lock else { return }
     var engineOptions = DownloadEngine.Options(transport: transport)
     engineOptions.rules = options.rules
     engineOptions.clock = options.clock
     engineOptions.restrictions = configuration.restrictions
     let engine = DownloadEngine(in: folder, telling: AppListener(core: self), options: engineOptions)
     state.withLock { $0.engine = engine }
-    let watch = Task { [folder] in
+    let poller = Task { [folder] in
       let path = folder.path.appending("list")
       var known = FileIdentity(path)
       while (try? await ContinuousClock().sleep(for: Self.interval)) != nil {
@@ -213,8 +223,8 @@ final class DownloadCore: Sendable {
       }
     }
     // The next call reports a list that cannot be read.
-    try? await engine.run(holding: lock, endsWhenIdle: true)
-    watch.cancel()
+    try? await watch.watching { try await engine.run(holding: lock, endsWhenIdle: true) }
+    poller.cancel()
     state.withLock { $0.engine = nil }
     agent?.refresh()
   }
