@@ -380,6 +380,19 @@
       }
     }
 
+    /// Each second answer brings more bytes than the one before it, and none brings the file.
+    @Test func bytesThatCameBeforeAreNotProgress() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        reply.declaredLength = reply.body.count
+        reply.sentCount = request.number % 2 == 0 ? 100_000 : 200_000
+        reply.end = .close
+      }
+      try await withSource(hasRanges: false, fault: fault) { source, server in
+        _ = try await expectError(.unreachable) { try await read(source, 0..<300_000) }
+        #expect(server.requests.count < 20)
+      }
+    }
+
     @Test func streamsFromFrontToBack() async throws {
       try await withSource(hasRanges: false) { source, server in
         let stream = try await source.stream(Self.file)

@@ -129,8 +129,9 @@
     ) async throws {
       buffer.clear()
       var retry = Retry(options.retry, options.clock)
+      // The most bytes of any attempt: without ranges, each attempt begins again, and bytes that came before are not progress.
+      var furthest = 0
       while !buffer.isFull {
-        let before = buffer.filledCount
         do {
           try await watch.run { [self] pulse in
             try await readOnce(file, at: offset, into: buffer, isFresh: isFresh, pulse)
@@ -139,7 +140,8 @@
           // Its end was requested after a break; the next attempt requests the whole file.
         } catch {
           let fault = try transient(error, file.path)
-          retry.madeProgress(by: max(buffer.filledCount - before, 0))
+          retry.madeProgress(by: max(buffer.filledCount - furthest, 0))
+          furthest = max(furthest, buffer.filledCount)
           try await pause(before: &retry, after: fault, file.path)
         }
       }
