@@ -13,8 +13,9 @@ extension SiteFolder {
   /// - Throws: `invalidArgument`, `untrusted` if the key may not sign the root; `noSpace`, `ioError`.
   func addToHistory(_ root: SiteRoot, signedBy key: SiteKey) throws -> SiteRoot {
     var root = root
-    // A copy of a served site has no place for private files: all of its files are served.
-    let note = isServedCopy ? nil : changeNote.map { SealedChangeNote($0) }
+    // All files of a served copy are served, so it has no place for private files. The runs of a signing request must sign the same
+    // bytes, but a private part has random bytes.
+    let note = isServedCopy || key.signingTime != nil ? nil : changeNote.map { SealedChangeNote($0) }
     let record = try root.addToHistory(after: currentRoot(of: root.channel), signedBy: key, privatePart: note?.digest)
     if let note { try write(note, of: record.digest) }
     try write(.record(record.digest)) { file in try file.write(record.bytes) }

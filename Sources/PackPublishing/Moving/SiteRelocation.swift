@@ -57,6 +57,11 @@ public struct SiteRelocation: Sendable {
     guard let product else {
       throw PackStoreError(.notFound, "does not have a root yet", about: .site(origin.location))
     }
+    guard key.sets == nil else {
+      throw PackStoreError(
+        .refused, "signed by a key set, which cannot sign the statement of a move", about: .site(origin.location),
+        remedy: "copy the site, and change the URL by an update of the app")
+    }
     guard rootKey.rootKey == key.rootKey else {
       throw PackStoreError(
         .untrusted, "the key was not authorized by the given root key", about: .site(origin.location),
