@@ -290,6 +290,9 @@
           + (try Self.faults(
             "root", "SELECT appID || ' ' || name || ': ' || alarm FROM channel WHERE alarm IS NOT NULL", [],
             in: database))
+          + (try String.fetchAll(
+            database, sql: "SELECT appID || ': revision ' || revision || ' waits for a signature' FROM rootRequest"
+          ).map { Finding(name: "root request", state: $0, isFault: false) })
           + (try Self.faults(
             "delta",
             "SELECT toVersionID || ': ' || coalesce(cause, '') FROM deltaJob WHERE state = ?", [JobRecord.State.stuck],
@@ -344,6 +347,8 @@
             UPDATE approval SET voidedDate = ? WHERE voidedDate IS NULL AND submissionID IN
               (SELECT id FROM submission WHERE state NOT IN ('COMPLETING', 'COMPLETE'))
             """, arguments: [context.now])
+        // The service computes the requests again, from the records and the published roots.
+        try database.execute(sql: "DELETE FROM rootRequest")
         return count
       }
       try await UploadCommands(context, signer: service.signer).expire()

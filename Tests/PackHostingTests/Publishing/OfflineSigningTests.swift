@@ -110,6 +110,22 @@
       #expect(try device.makeSnapshot().packs.map(\.version.number) == [2])
     }
 
+    /// Operators see that a root waits. After a restore, the request is made again.
+    @Test func waitingRootsAreShown() async throws {
+      let setup = try await setup(), administration = try Administration(folder: setup.host.folder.string)
+      _ = try await setup.submitted("one")
+      let findings = try await administration.findings().filter { $0.name == "root request" }
+      #expect(
+        findings.map(\.state) == ["\(setup.app): revision 1 waits for a signature"]
+          && findings.allSatisfy { !$0.isFault })
+      _ = try await administration.noteRestore()
+      #expect(await apiError { try await setup.request() } == "409 STATE_ERROR.ENTITY_STATE_INVALID")
+      await setup.host.work()
+      try await setup.publish()
+      #expect(try setup.offered() == [1])
+      #expect(try await administration.findings().allSatisfy { $0.name != "root request" })
+    }
+
     /// The host's own key cannot sign offers for the store.
     @Test func hostCannotSignForTheStore() async throws {
       let setup = try await setup(),
