@@ -172,7 +172,8 @@ import Testing
   /// No other file gets the number of a closed stream.
   @Test func closedStreams() throws {
     let run = try playground.shell("packstore ls store >&-")
-    #expect(run.status == 1 && run.errors.contains("standard output: cannot write: Bad file descriptor"), "\(run.errors)")
+    #expect(
+      run.status == 1 && run.errors.contains("standard output: cannot write: Bad file descriptor"), "\(run.errors)")
     #expect(try playground.shell("packstore add other folder --pack P -q <&- >&- 2>&-").status == 0)
     #expect(try playground.shell("packstore verify other --deep -q").status == 0)
   }

@@ -328,7 +328,8 @@ import Testing
         packstore diff before after
         """#)
       let expected = ["1", "2"].map { "moved    e\u{301}\($0) (was \u{e9}\($0))" }
-      #expect(run.lines.dropLast().map { Array($0.utf8) } == expected.map { Array($0.utf8) }, "\(run.output)\(run.errors)")
+      #expect(
+        run.lines.dropLast().map { Array($0.utf8) } == expected.map { Array($0.utf8) }, "\(run.output)\(run.errors)")
     }
   #endif
 

@@ -310,7 +310,9 @@ actor Turns {
 
 extension SimulatedBucket {
   /// Returns a site in this bucket whose waits advance the bucket's clock.
-  func makeSite(in folder: TemporaryFolder, _ storage: (any ObjectStorage)? = nil, workFolder: FilePath? = nil) -> BucketSite {
+  func makeSite(
+    in folder: TemporaryFolder, _ storage: (any ObjectStorage)? = nil, workFolder: FilePath? = nil
+  ) -> BucketSite {
     let clock = TransferClock(
       now: { .seconds(self.time) }, sleep: { self.advance($0.components.seconds + 1) }, watch: { _ in }, random: { 0 })
     var site = BucketSite(

@@ -20,6 +20,8 @@ extension Site {
     next.madeAt = last > now.addingClamped(SiteRoot.clockTolerance) ? now : max(now, last)
     next.sequence = SiteRoot.nextSequence(after: predecessor?.sequence, at: next.madeAt)
     next.isClosed = false
+    // The records of a history name the key that signed, which is not known here.
+    next.setHistoryHead(nil)
     next.expiresAfter = predecessor?.expiresAfter ?? model.expiresAfter
     (next.sheets, next.primaryLanguage) = (model.sheets, model.primaryLanguage)
     let epochs = OfferEpochs(current: predecessor, known: [:], sequence: next.sequence, date: next.madeAt) {

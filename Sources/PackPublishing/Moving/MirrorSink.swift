@@ -141,7 +141,8 @@ struct MirrorSink: Sendable {
       try check(root.signed, follows: signed)
     }
     guard channels.contains(.live) else { return [] }
-    return Set(try await ServedSurvey(RemoteSiteCopy(source, channels: channels)).run(now: 0, hasHistory: true).rules.keys)
+    let survey = ServedSurvey(RemoteSiteCopy(source, channels: channels))
+    return Set(try await survey.run(now: 0, hasHistory: true).rules.keys)
   }
 
   /// Reads a root of the mirror; `nil` if it does not exist.

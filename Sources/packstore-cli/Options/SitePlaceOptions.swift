@@ -39,7 +39,8 @@ extension StorageOptions {
         return .folder(try isBesideBucket ? FilePath(site) : FilePath(host(of: site).location))
       }
       let location = RemoteSiteLocation(
-        site, options: try options(), authorization: try authorization.authorizations(for: [site]).authorization(for: site),
+        site, options: try options(),
+        authorization: try authorization.authorizations(for: [site]).authorization(for: site),
         environment: environment)
       return .served(location, channels: channels)
     }
