@@ -49,7 +49,8 @@ pks_status pks__delivery_frames_open(
   pks_status status = pks__ingest_version_open(ingest, staging, context->base, &request, 1, sync, error);
   if (!status) { status = pks__transfer_staging_resume(&context->incoming, ingest, error); }
   if (status) { return status; }
-  frames->resumed_bytes = ingest->frames.series.stored_bytes;
+  // Nothing of shared segments was received, and they may have more than the version needs.
+  frames->resumed_bytes = ingest->frames.series.stored_bytes - context->incoming.shared_bytes;
   frames->resumed_chunks = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
   for (uint64_t i = 0; i < frames->resumed_chunks; i++) {
     frames->resumed_raw_bytes += PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, i)->length;

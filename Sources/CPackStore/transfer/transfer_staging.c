@@ -495,6 +495,7 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
       .file_length = segment->file_length,
     };
     status = pks__segment_series_restore_sealed(&resumption->ingest->frames.series, &info, stored_bytes, file, &found);
+    if (!status && record->is_shared) { incoming->shared_bytes += stored_bytes; }
   }
   if (is_open) { pks__segment_close(segment); }
   // Unreadable data is invalid too: otherwise a bad sector would prevent the version permanently.

@@ -35,10 +35,11 @@ typedef struct pks__transfer_staging {
   pks__record_log journal, pages;
   pks__scratch blobs;  ///< rows
   pks__hash_map blobs_by_id;
-  pks__frame_sink sink;  ///< for the frames of an ingest, which go here
-  bool is_spoilt;        ///< a sync failed: the data here must not be used
-  bool is_used;          ///< something is kept here
-  pks__scratch shared;   ///< pks__segment_id: shared segments to adopt
+  pks__frame_sink sink;   ///< for the frames of an ingest, which go here
+  bool is_spoilt;         ///< a sync failed: the data here must not be used
+  bool is_used;           ///< something is kept here
+  pks__scratch shared;    ///< pks__segment_id: shared segments to adopt
+  uint64_t shared_bytes;  ///< stored bytes of the frames of adopted shared segments
 } pks__transfer_staging;
 
 /// Opens the folder of a delivery, and creates it if missing; existing blobs are then known. It must not move. BUSY if another

@@ -45,6 +45,7 @@ extension Core {
       let delivery = try #require(try Delivery(test.site, into: transaction))
       try Self.use(files, in: delivery, on: disk)
       try delivery.run()
+      #expect(delivery.totals.bytes_resumed == 0, "no earlier attempt received bytes")
       try delivery.stage()
       _ = try transaction.commit()
       delivery.close(discard: true)
