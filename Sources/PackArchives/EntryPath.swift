@@ -66,7 +66,7 @@ struct EntryTable {
     }
   }
 
-  /// The hashes of a path that grows by one name at a time: those of all its parent folders take only one pass.
+  /// The hashes of a path that grows by one name at a time. The hashes of all its parent folders take only one pass.
   private struct Hashes {
     private var first = Hasher()
     private var second = Hasher()
