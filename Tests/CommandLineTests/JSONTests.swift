@@ -229,6 +229,7 @@ import Testing
     try retention()
     try run("promote", "site", "P@3", "--channel", "other", "--key", "key")
     try releaseInSteps()
+    try releaseOfSeveralPacks()
     try run("demote", "site", "P@2", "--channel", "beta", "--key", "key")
     try run("channels", "site", "--channel", "other", "--close", "--key", "key")
     try run("deltas", "site", "--key", "key", "--dry-run")
@@ -325,6 +326,28 @@ import Testing
     try run(["promote"] + target + ["--resume"])
     try run("demote", "site", "P@2", "--channel", "steps", "--key", "key")
     try run("channels", "site", "--channel", "steps", "--close", "--key", "key")
+  }
+
+  /// A release of several packs, and a device that holds one of them.
+  private func releaseOfSeveralPacks() throws {
+    for offer in [["-q"], ["--no-offer", "-q"]] {
+      for pack in ["R", "S"] {
+        try playground.write("\(pack) \(offer)", to: "part/\(pack)")
+        try playground.succeed("add", "parts", "part", "--pack", pack, "-q")
+      }
+      try run(["publish", "parts", "released", "--key", "key", "--deltas", "0", "--keep", "9"] + offer)
+    }
+    try playground.succeed("pull", "apart", "released", "-q")
+    try playground.succeed("rollback", "apart", "S@1", "-q")
+    let promote = ["promote", "released", "R@2", "S@2", "--release", "spring", "--key", "key"]
+    try run(promote + ["--steps", "1,100", "--every", "24h", "--horizon", "48h", "--expires", "90"])
+    try run("channels", "released")
+    try run("status", "released")
+    try run("demote", "released", "R@2", "--key", "key")
+    try run(promote)
+    try run("offers", "apart", "released")
+    try run("pull", "apart", "released")
+    try run("update", "apart")
   }
 
   private func agents() throws {
