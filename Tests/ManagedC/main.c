@@ -119,13 +119,13 @@ static void fetch(pkm_manager *manager) {
   DEMAND(pkm_manager_ensure_essential(manager, &error) == PKM_OK);
 }
 
-/// The pack TV is for another platform.
+/// The pack Later is for later versions of the app.
 static void find_withheld(pkm_manager *manager) {
   pkm_error error = {0};
   pkm_withheld withheld;
   memset(&withheld, 0xff, sizeof(withheld));
-  DEMAND(pkm_manager_withheld(&withheld, manager, "TV", &error) == PKM_OK);
-  DEMAND(withheld.reason == PKM_WITHHELD_PLATFORM && withheld.version == 1 && !withheld.blocking_pack[0]);
+  DEMAND(pkm_manager_withheld(&withheld, manager, "Later", &error) == PKM_OK);
+  DEMAND(withheld.reason == PKM_WITHHELD_APP_VERSION && withheld.version == 1 && !withheld.blocking_pack[0]);
   const char *other[] = {"One", "None", "\xff"};
   for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
     memset(&withheld, 0xff, sizeof(withheld));

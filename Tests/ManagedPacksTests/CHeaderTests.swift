@@ -15,16 +15,17 @@ import Testing
       [
         "One": ["Films/a.txt": "one", "empty": ""],
         "Two": ["Films/b.txt": "two", "large.bin": String(repeating: "x", count: 300_000)],
-        "German": ["greeting.txt": "hallo"], "TV": ["a": "b"],
+        "German": ["greeting.txt": "hallo"], "Later": ["a": "b"],
       ],
       attributes: [
         "One": Attributes(userInfo: UserInfo(json: #"{"level":7}"#)),
         "Two": Attributes(mappedPaths: ["*.bin"]),
-        "German": Attributes(language: LanguageTag("de")), "TV": Attributes(platforms: [.tvOS]),
+        "German": Attributes(language: LanguageTag("de")), "Later": Attributes(appVersions: AppVersionRange("2...")),
       ])
     let list = """
       {"BAAppGroupID": "group.c", "BAManifestURL": "\(publisher.site)", "PackStoreGroupFolder": "\(folder.path)/group",
-       "PackStoreTrustedKey": "\(publisher.key.publicKey)", "CFBundleIdentifier": "org.example.c"}
+       "PackStoreTrustedKey": "\(publisher.key.publicKey)", "CFBundleIdentifier": "org.example.c",
+       "CFBundleShortVersionString": "1.0"}
       """
     try folder.write(list, to: "app.json")
     let process = Process(), errors = Pipe()

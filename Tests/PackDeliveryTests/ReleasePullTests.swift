@@ -169,7 +169,7 @@ import PackFormats
       try await site.prepare(["B"], Attributes(platforms: [.tvOS]))
       try await site.release(["A": 2, "B": 2])
       let store = try site.store("store")
-      try await site.pull(into: store)
+      try await site.pull(into: store) { $0.platform = .iOS }
       #expect(try site.versions(store) == "A@2")
     }
 
