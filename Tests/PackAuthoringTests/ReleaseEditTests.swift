@@ -148,7 +148,6 @@ import Testing
     try edit(site, [promote(["A": 2, "B": 2], name: "spring")], on: beta)
     try edit(site, [.copyOffers(of: beta)])
     #expect(try root(site).packs.map(\.offers[0].release) == root(site, beta).packs.map(\.offers[0].release) + [nil])
-    try edit(site, [.demote("A", version: 2)], on: beta) { $0.takesBack = true }
   }
 
   @Test func replacementSetsReleases() async throws {
