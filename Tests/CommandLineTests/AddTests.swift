@@ -123,7 +123,8 @@ import Testing
       Set(json.allKeys as! [String]) == [
         "pack", "version", "unchanged", "catalog", "files", "links", "folders", "bytes", "chunks", "new_chunks",
         "new_bytes",
-        "new_stored_bytes", "mapped", "mapped_new_bytes", "relaid", "restored", "seconds", "notices", "skipped_count",
+        "new_stored_bytes", "mapped", "mapped_new_bytes", "compact_saved_bytes", "relaid", "restored", "seconds",
+        "notices", "skipped_count",
         "dry_run",
       ])
     #expect(json["bytes"] as? Int == 5)

@@ -226,6 +226,8 @@ typedef struct pks_add_result {
   /// unchanged assets whose data or catalog pages were stored again, because they were missing or their placement changed
   uint64_t restored_count;
   uint64_t mapped_new_bytes;  ///< bytes of map assets stored by this call, whether or not their chunks are new
+  /// with PKS_LAYOUT_RANDOM, an estimate of the bytes that PKS_LAYOUT_COMPACT would store less for small assets; 0: unknown or none
+  uint64_t compact_saved_bytes;
 } pks_add_result;
 
 /// Stages a folder, or the selected entries, as the next version of a pack: chunks, hashes, deduplicates, compresses and writes the

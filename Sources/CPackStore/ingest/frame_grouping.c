@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "codec/dictionary_training.h"
+#include "ingest/frame_grouping_compact.h"
 #include "ingest/frame_grouping_cost.h"
 #include "store/version_dictionaries.h"
 
@@ -241,8 +242,7 @@ static pks_status choose_alone(const pks__frame_grouping_samples *samples, alone
 static pks_status try_mixture(pks__frame_grouping_samples *samples, pks_error *error) {
   if (!samples->forms->any_is_alone) { return PKS_OK; }
   alone alone;
-  pks_status status = pks__frame_grouping_samples_read_mixture(samples, error);
-  if (!status) { status = choose_alone(samples, &alone, error); }
+  pks_status status = choose_alone(samples, &alone, error);
   if (status) { return status; }
   for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) {
     pks__frame_form *form = &samples->forms->kinds[i].form;
@@ -253,12 +253,21 @@ static pks_status try_mixture(pks__frame_grouping_samples *samples, pks_error *e
 
 // MARK: - All of it
 
+static bool any_is_worth_trying(const pks__frame_grouping_samples *samples) {
+  bool any = false;
+  for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) { any = any || pks__kind_is_worth_trying(&samples->kinds[i]); }
+  return any;
+}
+
 static pks_status choose(pks__frame_grouping_samples *samples, bool may_train, pks_error *error) {
   bool any;
   pks_status status = pks__frame_grouping_samples_read(samples, &any, error);
-  if (status || !any) { return status; }
+  if (status || !any || !any_is_worth_trying(samples)) { return status; }
   status = try_kinds(samples, may_train, error);
-  return status ? status : try_mixture(samples, error);
+  if (!status) { status = pks__frame_grouping_samples_read_mixture(samples, error); }
+  if (!status) { status = try_mixture(samples, error); }
+  if (status) { return status; }
+  return pks__frame_grouping_compact_estimate(samples, &samples->ingest->result.compact_saved_bytes, error);
 }
 
 /// Only with the layout for reading at random: in the others, small assets share frames for the sake of size.

@@ -2,10 +2,7 @@
 
 #include "base/memory.h"
 
-enum {
-  ROWS_OF_A_FRAME = 24 + 32,        // bytes: in a segment and a run
-  FRAME_MAX = 2 * PKS__LARGE_ASSET  // more than any frame of small assets
-};
+enum { FRAME_MAX = 2 * PKS__LARGE_ASSET };  // more than any frame of small assets
 
 bool pks__frame_grouping_cost_open(
   pks__frame_grouping_cost *out, int level, const pks__chunker *chunker, uint32_t shared_target
@@ -36,7 +33,7 @@ static void close_frame(pks__frame_grouping_cost *cost) {
     ? pks__encode_with(cost->encoder, dictionary->tables, cost->bytes, cost->length, cost->encoded, capacity)
     : pks__encode(cost->encoder, cost->bytes, cost->length, cost->encoded, capacity);
   cost->lacks_memory = cost->lacks_memory || stored == SIZE_MAX;
-  cost->total += ROWS_OF_A_FRAME + (stored ? stored : cost->length);
+  cost->total += PKS__ROWS_OF_A_FRAME + (stored ? stored : cost->length);
   cost->length = 0;
 }
 

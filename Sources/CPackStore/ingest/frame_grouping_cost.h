@@ -5,6 +5,8 @@
 #include "codec/chunker.h"
 #include "ingest/frame_pipeline.h"
 
+enum { PKS__ROWS_OF_A_FRAME = 24 + 32 };  ///< bytes: in a segment and a run
+
 /// Consecutive files, whose stored lengths are added up. Belongs to one thread.
 typedef struct pks__frame_grouping_cost {
   const pks__chunker *chunker;

@@ -68,7 +68,9 @@ typedef struct layout_sizes {
 static layout_sizes sizes_of(const pks_add_request *request) {
   layout_sizes sizes = {PKS__FRAME_RANDOM, 32 * 1024, 3};
   if (request->layout == PKS_LAYOUT_SEQUENTIAL) { sizes = (layout_sizes){2 * 1024 * 1024, 2 * 1024 * 1024, 4}; }
-  if (request->layout == PKS_LAYOUT_COMPACT) { sizes = (layout_sizes){256 * 1024, 256 * 1024, 6}; }
+  if (request->layout == PKS_LAYOUT_COMPACT) {
+    sizes = (layout_sizes){PKS__FRAME_COMPACT, PKS__FRAME_COMPACT, PKS__LEVEL_COMPACT};
+  }
   if (request->frame_size && request->layout != PKS_LAYOUT_RANDOM) { sizes.shared_frame = request->frame_size; }
   if (request->frame_size) { sizes.frame = request->frame_size; }
   if (request->shared_frame_size) { sizes.shared_frame = request->shared_frame_size; }

@@ -34,6 +34,10 @@ extension Store {
     /// Bytes of map assets stored by this installation, whether or not their chunks are new.
     public let mappedNewByteCount: Int
 
+    /// Estimated bytes that the layout `compact` would store less for the new small assets; 0 if it is unknown, if it would not
+    /// store less, or with another layout than `random`.
+    public let compactSavedByteCount: Int
+
     /// Files and folders that the rules of the options skipped, each folder once: at most the first 10,000.
     public let ignored: [IgnoredPath]
 
@@ -56,6 +60,7 @@ extension Store {
       relaidCount = Int(clamping: result.relaid_count)
       restoredCount = Int(clamping: result.restored_count)
       mappedNewByteCount = Int(clamping: result.mapped_new_bytes)
+      compactSavedByteCount = Int(clamping: result.compact_saved_bytes)
       self.notices = notices
     }
   }

@@ -288,9 +288,17 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       "  size    \(formatBytes(version.byteCount))",
       "  new     \(formatBytes(result.newByteCount)) in \(chunks)",
       "  stored  \(formatBytes(result.newStoredByteCount)): \(formatPercent(saved, of: version.byteCount)) saved",
-    ] + mapped + [
+    ] + compactHint(result) + mapped + [
       "  time    \(formatDuration(duration)), \(formatRate(version.byteCount, in: duration))"
     ]
+  }
+
+  /// Names the layout for size if it would save more than a tenth.
+  private func compactHint(_ result: Store.InstallResult) -> [String] {
+    guard result.compactSavedByteCount > result.newStoredByteCount / 10 else { return [] }
+    let saved = formatPercent(
+      min(result.compactSavedByteCount, result.newStoredByteCount), of: result.newStoredByteCount)
+    return ["  hint    --layout compact would store about \(saved) less; single small files are then read more slowly"]
   }
 
   /// Returns a text such as `3 files, 1 of them unchanged and stored afresh; 12.3 MB written`.
@@ -308,7 +316,7 @@ private struct AddReport: Encodable {
   let catalog: String
   let files, links, folders, bytes: Int
   let chunks, newChunks, newBytes, newStoredBytes: Int
-  let mapped, relaid, restored, mappedNewBytes: Int
+  let mapped, relaid, restored, mappedNewBytes, compactSavedBytes: Int
   let seconds: Double
   let notices: [NoticeReport]
   let skippedCount: Int
@@ -341,6 +349,7 @@ private struct AddReport: Encodable {
     relaid = result.relaidCount
     restored = result.restoredCount
     mappedNewBytes = result.mappedNewByteCount
+    compactSavedBytes = result.compactSavedByteCount
     seconds = duration / .seconds(1)
     notices = result.notices.map(NoticeReport.init)
   }
