@@ -4,11 +4,11 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 BUILD := .build
-# Programs for use contain Swift's libraries: they start in half of the time, and run on systems without Swift. Apple's systems have
-# the libraries.
-STATIC := $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib)
+# Programs for use contain Swift's libraries, so that they start faster and run on systems without Swift. Apple's systems have the
+# libraries, and some toolchains lack them in this form.
+STATIC = $(if $(filter Linux,$(shell uname -s)),$(shell Scripts/static-flag $(SWIFT)))
 # The server to develop against is off by default, so that packages that depend on this one resolve nothing for it.
-SERVING := --traits default,Serving $(STATIC)
+SERVING = --traits default,Serving $(STATIC)
 # Results of benchmarks with every sample, and HTML reports; Benchmarks/Results has a page of each.
 RAW := $(BUILD)/bench
 # How tests are built: as a release, with the core optimized and Swift not. It compiles as fast as a debug build, and does not define
