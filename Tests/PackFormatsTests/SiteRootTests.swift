@@ -74,7 +74,7 @@ import Testing
 
   /// Only the owner of the key can say so, and yet even the owner's nonsense is not believed.
   @Test func everyFieldIsChecked() throws {
-    #expect(failure(decoding: bytes.putting(SiteFormat.current + 1, at: 8)) == .newerFormat)
+    #expect(failure(decoding: bytes.putting(SiteFormat.keySets + 1, at: 8)) == .newerFormat)
     #expect(failure(decoding: bytes.putting(UInt32(0), at: 8)) == .otherDraft)
     #expect(failure(decoding: bytes.putting(SiteFormat.current + 0x10000, at: 8)) == .otherDraft)
     try expectCorrupt(UInt32(1), at: 12)  // a closed channel with packs

@@ -13,7 +13,9 @@ struct KeySetText {
     lines = normalized.split(separator: "\n", omittingEmptySubsequences: false)[...]
     self.file = file
     guard lines.popLast() == "", lines.popFirst() == Substring(firstLine) else {
-      throw PackStoreError(.corrupt, "its first line is not '\(firstLine)'", file: file)
+      throw PackStoreError(
+        .corrupt, "its first line is not '\(firstLine)'", file: file,
+        remedy: "name a file that was written for this purpose")
     }
   }
 
