@@ -22,7 +22,7 @@ import Testing
     ("Operate sites", ["status", "history", "refresh", "check-served", "check-bucket", "site"]),
     (
       "Channels and keys",
-      ["promote", "demote", "channels", "policy", "keygen", "delegate", "rotate"]
+      ["promote", "demote", "channels", "policy", "keygen", "delegate", "rotate", "keyset"]
     ),
     (
       "Author",
