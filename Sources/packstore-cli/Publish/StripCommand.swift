@@ -20,7 +20,9 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
          rsync -a segments frames versions attributes deltas changes server:packs/ &&
          rsync -a history server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
-      """
+      """,
+    // 'packstore site' describes it; the earlier name without 'site' still works.
+    shouldDisplay: false
   )
 
   @Argument(help: "The site's folder.", completion: .directory)
