@@ -242,7 +242,7 @@ import Testing
     try run("site", "copy", "site", "mirror")
     try run("site", "copy", "site", "mirror")
     try playground.succeed("publish", "store", "leaving", "--key", "key", "--deltas", "0", "-q")
-    try run("site", "move", "leaving", "moved", "--url", "https://example.com/packs", "--key", "key")
+    try run("site", "move", "leaving", "new-place", "--url", "https://example.com/packs", "--key", "key")
     try playground.succeed("add", "fewer", "folder", "--pack", "P", "--version", "7", "-q")
     try run("publish", "fewer", "continued", "--continue-from", "site", "--key", "key")
     try run("check-served", "continued", "site")
