@@ -199,6 +199,26 @@ import Testing
     #expect(error?.code == .exists)
   }
 
+  /// A copy without frames has the records of changes and their private parts; a mirror has only the records.
+  @Test func copiesKeepTheHistory() async throws {
+    let origin = try await site.make(), small = site.path("small"), mirror = site.path("mirror")
+    try await Site(existingAt: origin).noting(ChangeNote(user: "robin")).refresh(signedBy: site.key)
+    func names(_ folder: String, in place: FilePath) throws -> Set<String> {
+      Set(try namesInFolder(place.appending(folder)))
+    }
+    let records = try names("history", in: origin), notes = try names("notes", in: origin)
+    #expect(records.count > 1 && notes.count == 1)
+    let planned = try await Site.strip(origin, to: small, isDryRun: true)
+    #expect(try await Site.strip(origin, to: small) == planned)
+    #expect(try names("history", in: small) == records)
+    #expect(try names("notes", in: small) == notes)
+    try await Site(existingAt: small).refresh(signedBy: site.key)
+    #expect(try names("history", in: small).count == records.count + 1)
+    try await copy(.folder(origin), to: .folder(mirror)).run()
+    #expect(try names("history", in: mirror) == records)
+    #expect(try names("notes", in: mirror).isEmpty)
+  }
+
   /// A list replaces one request for each object.
   @Test func verificationListsABucket() async throws {
     let store = try await site.store("one")

@@ -27,4 +27,13 @@ extension Site {
   package func eraseNotes(of records: Set<Digest256>, waitsForOthers: Bool = true) throws -> Int {
     try folder.withLock(waits: waitsForOthers) { try folder.eraseNotes(of: records) }
   }
+
+  /// Copies the private parts of a site's history to the folder of another publisher's copy, for its owner alone.
+  ///
+  /// - Returns: their size in bytes.
+  /// - Throws: `noSpace`, `ioError`, `corrupt`.
+  @discardableResult
+  package static func copyNotes(from site: FilePath, to copy: FilePath, isDryRun: Bool = false) throws -> UInt64 {
+    try SiteFolder(path: site).copyNotes(to: copy, isDryRun: isDryRun)
+  }
 }

@@ -50,7 +50,7 @@ extension SiteFolder {
   /// Copies the private parts to the folder of another publisher's copy, durably, for its owner alone. One may be erased concurrently.
   ///
   /// - Returns: their size in bytes.
-  package func copyNotes(to copy: FilePath, isDryRun: Bool = false) throws -> UInt64 {
+  func copyNotes(to copy: FilePath, isDryRun: Bool = false) throws -> UInt64 {
     let folder = copy.appending(Self.notesFolder)
     var byteCount: UInt64 = 0
     for name in try namesInFolder(place(Self.notesFolder)) where !name.hasSuffix(Self.draftSuffix) {

@@ -59,7 +59,7 @@ extension Store.PullResult.Pack {
   /// Whether the offered version cannot be installed.
   var isUnable: Bool {
     switch outcome {
-    case .held, .otherOrigin, .publisherOutOfDate, .stale, .reusedNumber, .releaseIncomplete: true
+    case .held, .otherOrigin, .publisherOutOfDate, .stale, .reusedNumber, .missingFiles, .releaseIncomplete: true
     case .updated, .unchanged, .healed, .purged, .absent, .notOffered: false
     }
   }

@@ -250,7 +250,7 @@ package struct TrustBook: Hashable, Sendable {
       throw DeliveryError(
         .otherChannel, "the root belongs to the channel '\(root.channel)', not to '\(channel)'", at: move.url)
     }
-    guard !known.isNewer(than: signer.serial, root.sequence) else {
+    guard !known.isNewer(than: signer, root.sequence) else {
       throw DeliveryError(.tooOld, "older than the root from which the site moved", at: move.url)
     }
     guard root.movedTo.map(Self.withoutSlashes) != location else {

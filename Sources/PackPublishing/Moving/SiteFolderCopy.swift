@@ -32,7 +32,7 @@ struct SiteFolderCopy {
       try await copyFiles(try folders.flatMap(names), rules, source, replaces: false)
       try await copyFiles(try names(in: "index"), [:], source, replaces: true)
       try await copyFiles(Self.lists.filter { pathExists(path.appending($0)) }, [:], source, replaces: true)
-      _ = try SiteFolder(path: path).copyNotes(to: copy)
+      try Site.copyNotes(from: path, to: copy)
       for name in all { try syncFolder(copy.appending(name)) }
       try await copyFiles(try names(in: SitePath.rootFolder), [:], source, replaces: true)
       try syncFolder(copy.appending(SitePath.rootFolder))

@@ -104,7 +104,7 @@ struct SiteStrip {
       files.append(try file(name))
     }
     let control = try file("CONTROL")
-    byteCount = try SiteFolder(path: path).copyNotes(to: copy, isDryRun: true)
+    byteCount = try Site.copyNotes(from: path, to: copy, isDryRun: true)
     for file in files + remote + [control] { byteCount = byteCount.addingClamped(file.byteCount) }
     if !isDryRun { try await copyFiles(files, remote, tables, control) }
     return Site.StripResult(
@@ -123,7 +123,7 @@ struct SiteStrip {
     do {
       try await mirror.copy(files, parallelCount: Self.parallelCount)
       try await SiteMirror(source: tables, target: target).copy(remote, parallelCount: Self.parallelCount)
-      _ = try SiteFolder(path: path).copyNotes(to: copy)
+      try Site.copyNotes(from: path, to: copy)
       for name in own + SitePath.folders { try syncFolder(copy.appending(name)) }
       try await mirror.copy(control)
     } catch SourceFault.siteChanged(let error) { throw error }
