@@ -107,7 +107,9 @@ import Testing
     expectMoved(try site.root(other), to: try site.root(last.path))
     #expect(try await content(last) == before)
     #expect(try await site.serves(last.path))
-    #expect(bucket.state.withLock { $0.faults } == [] && other.state.withLock { $0.faults } == [])
+    #expect(
+      bucket.state.withLock { $0.faults } == [] && other.state.withLock { $0.faults } == [],
+      "\(other.state.withLock { $0.faults })")
     try await site.publish("four", to: last.path)
     let verified = try await Site(existingAt: last.path).store.verify(deep: true)
     #expect(verified.isSound)

@@ -23,7 +23,7 @@ public struct CommandSigner: RootSigner {
   private static let outputByteCountLimit = 1024
 
   /// - Parameters:
-  ///   - publicKey: the key whose secret half the command uses. ``PackFormats/SiteKey`` verifies each signature with it.
+  ///   - publicKey: the key whose secret half the command uses. `SiteKey` verifies each signature with it.
   ///   - command: a command for `/bin/sh`. Its standard error is this process's.
   ///   - limit: the time after which the command and its descendants are killed.
   public init(_ publicKey: SitePublicKey, command: String, limit: Duration = standardLimit) {

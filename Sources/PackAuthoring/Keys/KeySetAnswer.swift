@@ -50,7 +50,9 @@ public struct KeySetAnswer: Sendable {
 
   /// Parses ``text``. The signatures are verified when the request is completed.
   ///
-  /// - Parameter file: the name for errors.
+  /// - Parameters:
+  ///   - text: the contents of the answer's file.
+  ///   - file: the name for errors.
   /// - Throws: `corrupt`.
   public init(text: String, file: String) throws {
     var lines = try KeySetText(text, firstLine: Self.firstLine, file: file)

@@ -28,6 +28,7 @@ extension KeySetFile {
   /// - Parameters:
   ///   - next: the threshold and the keys of the set that replaces the present one; `nil` to keep it. Each release key then needs a new
   ///     delegation.
+  ///   - releaseKeys: the release keys that get a new delegation.
   ///   - options: product, channels and validity of each delegation. If it revokes, all delegations of one product in the request revoke
   ///     every earlier one: name the release keys of all channels.
   /// - Throws: `invalidArgument` if nothing is requested, or the keys or release keys are invalid.

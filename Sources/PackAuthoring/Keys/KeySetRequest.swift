@@ -87,7 +87,9 @@ public struct KeySetRequest: Sendable {
 
   /// Parses ``text``, and verifies all signatures in it.
   ///
-  /// - Parameter file: the name for errors.
+  /// - Parameters:
+  ///   - text: the contents of the request's file.
+  ///   - file: the name for errors.
   /// - Throws: `corrupt`; `untrusted` if a signature is invalid.
   public init(text: String, file: String) throws {
     var lines = try KeySetText(text, firstLine: Self.firstLine, file: file)

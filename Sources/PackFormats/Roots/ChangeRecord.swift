@@ -116,7 +116,7 @@ extension SiteRoot {
       channel: channel, number: number, madeAt: madeAt, sequence: sequence,
       releaseKey: try key.authority(for: product, channel).releaseKey, predecessor: overflows ? nil : last?.record,
       before: try previous.map { try $0.root.contentDigest(of: $0.bytes) },
-      after: try contentDigest(of: try encode(signedBy: key)), privatePart: privatePart)
+      after: try contentDigest(ofMessage: try message(signedBy: key)), privatePart: privatePart)
     setHistoryHead(HistoryHead(number: number, record: record.digest))
     return record
   }

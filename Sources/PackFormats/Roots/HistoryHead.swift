@@ -61,7 +61,12 @@ extension SiteRoot {
   /// - Parameter bytes: the file from which this root was decoded, or to which it was encoded.
   /// - Throws: `corrupt` if the bytes are not of this root.
   package func contentDigest(of bytes: [UInt8]) throws -> Digest256 {
-    var message = Array(bytes.dropLast(SiteKey.signatureByteCount))
+    try contentDigest(ofMessage: Array(bytes.dropLast(SiteKey.signatureByteCount)))
+  }
+
+  /// - Parameter message: the signed bytes of the root.
+  func contentDigest(ofMessage message: [UInt8]) throws -> Digest256 {
+    var message = message
     if let range = try headRange(in: message) {
       message.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count))
     }

@@ -46,8 +46,18 @@ extension SiteRoot {
   /// Returns the bytes of the file. Without a key the root is unsigned: clients accept an unsigned root only from a folder or an
   /// archive, and only if their user allows it.
   ///
-  /// - Throws: `invalidArgument` if the root exceeds a limit of clients, or has rollout steps and never expires; `untrusted` if the key may not sign it.
+  /// - Throws: `invalidArgument` if the root exceeds a limit of clients, or has rollout steps and never expires;
+  ///   `untrusted` if the key may not sign it.
   package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
+    let message = try message(signedBy: key)
+    return try message
+      + (key?.signature(of: message, as: .root) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
+  }
+
+  /// Returns the bytes that ``encode(signedBy:)`` signs.
+  ///
+  /// - Throws: as ``encode(signedBy:)``.
+  func message(signedBy key: SiteKey?) throws -> [UInt8] {
     try requireValidRollouts()
     try requireValidReleases()
     var writer = ByteWriter()
@@ -77,8 +87,6 @@ extension SiteRoot {
       packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
     else { throw PackStoreError(.invalidArgument, "too many packs or versions for a site", detail: .limit) }
-    writer.append(
-      try key?.signature(of: writer.bytes, as: .root) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
     return writer.bytes
   }
 }

@@ -162,8 +162,9 @@ struct WorkFolder: Sendable {
       }
     return try image.files.filter { path, file in
       switch path {
+      case .control: return false
       // The next record of the history follows from the root alone.
-      case .control, .note, .site(.record): return false
+      case .note, .site(.record): guard extent == .everything else { return false }
       case .table(let id): guard remote.contains(id), extent != .description else { return false }
       case .site(.segment(let id)): guard !remote.contains(id), extent != .description else { return false }
       // With all frames present, it is not a copy without frames: a missing file counts as lost.

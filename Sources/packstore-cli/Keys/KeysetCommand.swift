@@ -14,13 +14,14 @@ struct Keyset: ParsableCommand {
       ends the identity.
 
       The holders sign offline, one at a time. 'request' writes one file with a rotation, new release keys, or both; each holder runs \
-      'sign' on a machine of their own; 'complete' verifies the signatures and writes the set's file and the release keys.
+      'sign' on a machine of their own; 'complete' verifies the signatures and writes the set's file and the release keys. Each accepts \
+      --json and --quiet.
 
-        packstore keygen anna.key                       # each holder, on their own machine
+        packstore keygen anna.key                       # each holder
         packstore keyset create root.set --need 2 KEY KEY KEY
         packstore keyset request root.set request.txt --release release.key
-        packstore keyset sign request.txt anna.txt --key anna.key
-        packstore keyset complete root.set request.txt anna.txt ben.txt carl.txt --release release.key
+        packstore keyset sign request.txt answer-anna --key anna.key
+        packstore keyset complete root.set request.txt answer-* --release release.key
         packstore publish Packs public/packs --key release.key
       """,
     subcommands: [
@@ -143,7 +144,7 @@ struct SignKeysetRequest: ParsableCommand {
       Prints what the request contains, records it in the key's file, and signs it. A holder never signs two different sets with one \
       number, or lower serials than before. '--dry-run' only checks the request.
 
-        packstore keyset sign request.txt anna.txt --key anna.key
+        packstore keyset sign request.txt answer-anna --key anna.key
       """
   )
 

@@ -16,7 +16,6 @@ struct CommandOverview {
     return """
       Usage: \(name) <command> ...; '\(name) help <command>' describes a command.
       \(configuration.abstract)
-
       \(configuration.discussion)
 
       \(configuration.groupedSubcommands.flatMap(lines).joined(separator: "\n"))
