@@ -18,7 +18,7 @@ extension PackRelease: CustomStringConvertible {
   public var description: String { name?.text ?? id.description }
 }
 
-/// The id of a release: 16 random bytes. It decides which devices a share of the release includes.
+/// The id of a release: 16 bytes, random or unique to the release. It decides which devices a share of the release includes.
 public struct PackReleaseID: Hashable, Comparable, Sendable {
   package let id: ID128
 
@@ -27,6 +27,22 @@ public struct PackReleaseID: Hashable, Comparable, Sendable {
   /// Generates a random id.
   public static func random() -> PackReleaseID {
     PackReleaseID(ID128(copying: (0..<ID128.byteCount).map { _ in UInt8.random(in: 0 ... .max) }))
+  }
+
+  /// Returns an id that several runs of one command compute alike: the runs of a signing request sign the same bytes.
+  ///
+  /// - Parameters:
+  ///   - time: the date of the request, in nanoseconds since 1970.
+  ///   - members: the versions that form the release.
+  package static func made(at time: Int64, of members: [PackID: UInt64]) -> PackReleaseID {
+    var writer = ByteWriter()
+    writer.append(Array("packstore release\0".utf8))
+    writer.append(time)
+    for (pack, number) in members.sorted(by: { $0.key < $1.key }) {
+      writer.append(text: pack.name)
+      writer.append(number)
+    }
+    return PackReleaseID(ID128(copying: Digest256(hashing: writer.bytes).bytes.prefix(ID128.byteCount)))
   }
 
   /// Compares the bytes.

@@ -145,8 +145,12 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         changes = named.map { .setRollout($0.pack, version: $0.number, action) }
       } else if let release {
         let members = Dictionary(named.map { ($0.pack, $0.number) }) { first, _ in first }
+        // Each run of a signing request must sign the same bytes.
+        let id = key.signingTime.map { PackReleaseID.made(at: $0, of: members) } ?? release.id
         changes = [
-          .promoteRelease(release, members, appVersions: appVersions, share: share, schedule: schedule)
+          .promoteRelease(
+            PackRelease(id: id, name: release.name), members, appVersions: appVersions, share: share,
+            schedule: schedule)
         ]
       } else {
         changes = named.map {
