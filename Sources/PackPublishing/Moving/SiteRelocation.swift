@@ -49,10 +49,16 @@ public struct SiteRelocation: Sendable {
 
   /// - Parameter events: receives events of transfers, on any thread.
   /// - Throws: `notAStore`, `noSite` for a missing site; `exists` if the target has a site or other files; `untrusted` if one of the keys
-  ///   may not sign; `invalidArgument` for an unsuitable URL or place; `refused` for a mirror, or a site that moved elsewhere; `conflict`
-  ///   if the site was published to repeatedly; `busy`; `unreachable`, `denied`, `badResponse`; `corrupt`, `noSpace`, `ioError`;
-  ///   `CancellationError`.
+  ///   may not sign; `invalidArgument` for an unsuitable URL or place; `refused` for a mirror, a site that moved elsewhere, a key set or a
+  ///   signing request; `conflict` if the site was published to repeatedly; `busy`; `unreachable`, `denied`, `badResponse`; `corrupt`,
+  ///   `noSpace`, `ioError`; `CancellationError`.
   public func run(events: @escaping @Sendable (SiteChangeEvent) -> Void = { _ in }) async throws {
+    // Each run copies the roots again and states another time, so that no run would sign the bytes of an earlier one.
+    guard key.signingTime == nil, rootKey.signingTime == nil else {
+      throw PackStoreError(
+        .refused, "a move cannot be signed by requests, because each run signs other bytes",
+        about: .site(origin.location), remedy: "sign with a key or a command")
+    }
     let (product, moved) = try await origin.read { (try $0.product, try $0.movedTo) }
     guard let product else {
       throw PackStoreError(.notFound, "does not have a root yet", about: .site(origin.location))

@@ -130,6 +130,9 @@ struct SiteMoveCommand: AsyncParsableCommand, CommandWithSubject, CommandWithLog
   var subject: Failure.Facts { .init(site: site) }
 
   func validate() throws {
+    guard key.signing.signRequest == nil else {
+      throw ValidationError("--sign-request cannot sign a move, whose bytes differ each time; use --sign-command")
+    }
     guard storage.ledger == nil && storage.work == nil || S3Location.names(site) != S3Location.names(place) else {
       throw ValidationError("--ledger and --work need exactly one bucket")
     }
