@@ -21,6 +21,9 @@ public struct SiteRelocation: Sendable {
   private let rootKey: SiteKey
   private let key: SiteKey
 
+  /// The private part of the records of the new roots; `nil`: none.
+  public var changeNote: ChangeNote?
+
   /// The folder for temporary files: from a bucket to a bucket, all files of the site.
   public var temporaryParent: FilePath
 
@@ -87,12 +90,12 @@ public struct SiteRelocation: Sendable {
     try checkpoint("copy")
     let state = try await transfer(events)
     // The roots that state the move must not be newer than the roots of the new place.
-    let now = nanoseconds(), key = key
+    let now = nanoseconds(), key = key, changeNote = changeNote
     try checkpoint("arrive")
     try await arrive(events)
     try checkpoint("leave")
     try await origin.change(signedBy: key, makesSite: false, isDryRun: false, events: events, reading: nil) { site in
-      try await site.leave(for: move, signedBy: key, ifIn: state, now: now)
+      try await site.noting(changeNote).leave(for: move, signedBy: key, ifIn: state, now: now)
     }
     try checkpoint("left")
   }
@@ -161,13 +164,13 @@ public struct SiteRelocation: Sendable {
 
   /// Signs the roots of the new place again.
   private func arrive(_ events: @escaping @Sendable (SiteChangeEvent) -> Void) async throws {
-    let key = key
+    let key = key, changeNote = changeNote
     guard let folder = target as? FolderHost else {
       return try await target.change(
         signedBy: key, makesSite: false, isDryRun: false, events: events, reading: nil
-      ) { try await $0.arrive(signedBy: key) }
+      ) { try await $0.noting(changeNote).arrive(signedBy: key) }
     }
-    try await Site(arrivingAt: folder.path).arrive(signedBy: key)
+    try await Site(arrivingAt: folder.path).noting(changeNote).arrive(signedBy: key)
   }
 
   /// Lets the new place accept publications.

@@ -141,14 +141,14 @@ struct SiteMoveCommand: AsyncParsableCommand, CommandWithSubject, CommandWithLog
   func run() async throws {
     let origin = try host(of: site), target = try host(of: place)
     let key = try key.open(quiet: report.quiet)
+    let note = self.key.change.changeNote
     let root = try rootKey.map { name in try namingKeyFaults { try SiteKey(contentsOf: FilePath(name)) } } ?? key
     try await origin.withProgress(report) { events, _ in
       let outcome: Result<Void, any Error>
       do {
-        outcome = .success(
-          try await SiteRelocation(from: origin, to: target, url: url, rootKey: root, signedBy: key).run {
-            events($0)
-          })
+        var move = SiteRelocation(from: origin, to: target, url: url, rootKey: root, signedBy: key)
+        move.changeNote = note
+        outcome = .success(try await move.run { events($0) })
       } catch { outcome = .failure(error) }
       await target.close()
       try outcome.get()
