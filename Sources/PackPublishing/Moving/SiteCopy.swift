@@ -111,7 +111,7 @@ public struct SiteCopy: Sendable {
       try await sink.write(root)
     }
     try checkpoint("delete")
-    let deleted = try await sink.removeFiles { survey.rules[$0] == nil && !before.contains($0) }
+    let deleted = try await sink.removeFiles { survey.rules[$0] == nil && !before.contains($0) && !$0.isRecord }
     return Result(
       channels: survey.roots.map(\.channel).sorted(), fileCount: survey.rules.count, copiedFileCount: count,
       copiedByteCount: byteCount, deletedFileCount: deleted)
