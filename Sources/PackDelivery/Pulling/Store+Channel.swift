@@ -8,9 +8,11 @@ extension Store {
   package func changesChannel(at site: String, options: PullOptions) async throws -> Bool {
     guard let channel = options.channel else { return false }
     let source = try makeSource(site, options)
-    let location = source.location
+    let former = source.location
     await source.close()
     let book = try TrustFile(inStore: path).read()
+    // A pull goes to the place to which the site moved, and records the channel there.
+    let location = book.moves[former]?.url ?? former
     // The book has no entries for unsigned sites, but records the channel followed there.
     let isUnsigned = options.allowsUnsigned && !book.knows(location)
     guard isUnsigned else { return book.changes(to: channel, at: location) }
