@@ -28,7 +28,8 @@
         let devices =
           offer.share == OfferTerms.everyDevice
           ? "all devices" : "\(share.formatted(.number.locale(Locale(identifier: "en_US")))) % of devices"
-        return "version \(offer.number) for \(devices)"
+        let release = offer.release.map { ", in the release \($0)" } ?? ""
+        return "version \(offer.number) for \(devices)\(release)"
       }.joined(separator: ", ")
     }
 
