@@ -24,7 +24,8 @@ extension RootSigner {
 
 /// The exact bytes that a key signs, for a purpose. A signature for one purpose is never valid for another one.
 public struct SigningMessage: Hashable, Sendable {
-  /// The kind of the signed object: `root`, `delta`, `image`, `delegation` or `rotation`.
+  /// The kind of the signed object: `root`, `delta`, `image`, `delegation`, `rotation`, `move`, `key set delegation` or
+  /// `key set rotation`.
   public let purpose: String
 
   /// The bytes to sign with Ed25519 as in RFC 8032, without prehashing. They contain the purpose and the SHA-256 of the signed object.
