@@ -53,7 +53,8 @@ extension SiteFolder {
   func copyNotes(to copy: FilePath, isDryRun: Bool = false) throws -> UInt64 {
     let folder = copy.appending(Self.notesFolder)
     var byteCount: UInt64 = 0
-    for name in try namesInFolder(place(Self.notesFolder)) where !name.hasSuffix(Self.draftSuffix) {
+    let names = try namesInFolder(place(Self.notesFolder)).filter { !$0.hasSuffix(Self.draftSuffix) }
+    for name in names {
       do {
         let file = "\(Self.notesFolder)/\(name)"
         let bytes = try InputFile(file, in: path).contents(limit: SealedChangeNote.byteCountLimit)
@@ -65,7 +66,12 @@ extension SiteFolder {
         try note.sync()
       } catch let error as PackStoreError where error.code == .notFound { continue }
     }
-    if byteCount > 0, !isDryRun { try syncFolder(folder) }
+    guard !isDryRun else { return byteCount }
+    // Erased since an earlier run copied them.
+    for name in Set(try namesInFolder(folder)).subtracting(names) {
+      try removeFile(FilePlace("\(Self.notesFolder)/\(name)", in: copy))
+    }
+    if byteCount > 0 { try syncFolder(folder) }
     return byteCount
   }
 
