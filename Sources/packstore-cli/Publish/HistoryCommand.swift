@@ -68,6 +68,7 @@ struct History: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: .failsIfPublishing)
   var noWait = false
 
+  @OptionGroup(title: "Signature of a bucket's image") var signing: SigningOptions
   @OptionGroup var clock: ClockOption
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
@@ -82,6 +83,9 @@ struct History: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard !force || export != nil else { throw ValidationError("--force needs --export") }
     guard erase != nil || (!dryRun && key == nil && !noWait) else {
       throw ValidationError("--dry-run, --key and --no-wait need --erase")
+    }
+    guard erase != nil || (signing.signCommand == nil && signing.signRequest == nil) else {
+      throw ValidationError("--sign-command and --sign-request need --erase")
     }
     guard erase == nil || (limit == nil && !all && !isPublic && export == nil) else {
       throw ValidationError("--erase excludes --limit, --all, --public and --export")
@@ -128,8 +132,8 @@ struct History: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     switch place {
     case .folder(let path): return .folder(path)
     case .bucket(let bucket):
-      return .bucket(
-        bucket, signedBy: try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock))
+      let key = try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock)
+      return .bucket(bucket, signedBy: try signing.complete(key, isDryRun: dryRun))
     case .served:
       throw Failure(
         .invalidArgument, "'\(escaped(withoutSecrets(site)))': a web server does not store private texts",

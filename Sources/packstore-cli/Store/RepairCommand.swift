@@ -76,6 +76,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     completion: .file())
   var key: String?
 
+  @OptionGroup(title: "Site") var signing: SigningOptions
+
   @Flag(help: "For a site: remove versions that no source contains.")
   var dropLost = false
 
@@ -87,10 +89,12 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func run() async throws {
     let path = FilePath(store.store)
     let isSite = Site.exists(at: path)
-    guard isSite || (key == nil && product.product == nil && expiry.expiry == .asBefore) else {
+    let isSigned = signing.signCommand != nil || signing.signRequest != nil
+    guard isSite || (key == nil && !isSigned && product.product == nil && expiry.expiry == .asBefore) else {
       throw Failure(
         .notAStore, "'\(escaped(store.store))': not a site",
-        remedy: "leave out --key, --product, --expires and --no-expires", path: store.store)
+        remedy: "leave out --key, --sign-command, --sign-request, --product, --expires and --no-expires",
+        path: store.store)
     }
     let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(report.progressForm)
@@ -243,7 +247,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         remedy: "run 'packstore repair \(escaped(store.store)) --key FILE' with the key that signed it",
         path: file.string)
     }
-    return try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock)
+    return try signing.complete(try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock))
   }
 
   private func text(_ result: Site.RepairResult) -> [String] {
