@@ -27,6 +27,11 @@ extension Site {
     return inventory
   }
 
+  /// Whether the folder is a copy that lacks the frames of its data.
+  ///
+  /// - Throws: `ioError`.
+  package var isWithoutFrames: Bool { get throws { try folder.isWithoutFrames } }
+
   /// Returns the data segments that versions need.
   ///
   /// - Throws: `notFound`, `corrupt`, `ioError`, `outOfMemory`.

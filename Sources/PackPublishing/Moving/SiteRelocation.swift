@@ -52,9 +52,9 @@ public struct SiteRelocation: Sendable {
 
   /// - Parameter events: receives events of transfers, on any thread.
   /// - Throws: `notAStore`, `noSite` for a missing site; `exists` if the target has a site or other files; `untrusted` if one of the keys
-  ///   may not sign; `invalidArgument` for an unsuitable URL or place; `refused` for a mirror, a site that moved elsewhere, a key set or a
-  ///   signing request; `conflict` if the site was published to repeatedly; `busy`; `unreachable`, `denied`, `badResponse`; `corrupt`,
-  ///   `noSpace`, `ioError`; `CancellationError`.
+  ///   may not sign; `invalidArgument` for an unsuitable URL or place; `refused` for a mirror, a copy without frames, a site that moved
+  ///   elsewhere, a key set or a signing request; `conflict` if the site was published to repeatedly; `busy`; `unreachable`, `denied`,
+  ///   `badResponse`; `corrupt`, `noSpace`, `ioError`; `CancellationError`.
   public func run(events: @escaping @Sendable (SiteChangeEvent) -> Void = { _ in }) async throws {
     // Each run copies the roots again and states another time, so that no run would sign the bytes of an earlier one.
     guard key.signingTime == nil, rootKey.signingTime == nil else {
@@ -106,11 +106,13 @@ public struct SiteRelocation: Sendable {
   private func transfer(_ events: @escaping @Sendable (SiteChangeEvent) -> Void) async throws -> SiteState {
     switch (origin, target) {
     case (let folder as FolderHost, let next as FolderHost):
+      try requireFrames(folder.path)
       let state = try SiteState(ofSiteAt: folder.path)
       try await requireVacant(next.path)
       try await SiteFolderCopy(from: folder.path, to: next.path).run()
       return try same(state, at: folder.path)
     case (let folder as FolderHost, let bucket as BucketSite):
+      try requireFrames(folder.path)
       let state = try SiteState(ofSiteAt: folder.path)
       try await bucket.storeWhole(try Site(existingAt: folder.path), signedBy: key, events: events)
       return try same(state, at: folder.path)
@@ -129,6 +131,14 @@ public struct SiteRelocation: Sendable {
         .invalidArgument, "cannot move a site between these places", about: .site(origin.location),
         remedy: "name folders, or buckets as s3://bucket/prefix")
     }
+  }
+
+  /// - Throws: `refused` for a copy without frames: the new place would lack the data.
+  private func requireFrames(_ path: FilePath) throws {
+    guard try Site(existingAt: path).isWithoutFrames else { return }
+    throw PackStoreError(
+      .refused, "a copy without frames, which lacks the data of its packs", about: .site(path.string),
+      remedy: "move the site that it was copied from")
   }
 
   private func same(_ state: SiteState, at path: FilePath) throws -> SiteState {
