@@ -468,7 +468,11 @@ final class Puller {
       throw PackIsUnable(result: pulled, error: nil)
     } catch let error where releases.change(pack.id) && isFault(ofPack: error) {
       var result = pack.result
-      (result.outcome, result.blockingPack) = (.releaseIncomplete, pack.id)
+      if case SourceFault.siteChanged = error {
+        result.outcome = .missingFiles
+      } else {
+        (result.outcome, result.blockingPack) = (.releaseIncomplete, pack.id)
+      }
       throw PackIsUnable(result: result, error: error)
     } catch SourceFault.siteChanged(let error) where hasReadRootAgain && !changesChannel {
       // The file is really missing. Other packs are installed.
