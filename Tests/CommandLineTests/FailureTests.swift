@@ -27,12 +27,12 @@ import Testing
   ///
   /// - Returns: the error object.
   @discardableResult
-  func fail(_ arguments: String..., status: ExitStatus, code: String) throws -> NSDictionary {
+  func fail(_ arguments: String..., status: ProgramStatus, code: String) throws -> NSDictionary {
     try fail(arguments, status: status, code: code)
   }
 
   @discardableResult
-  func fail(_ arguments: [String], status: ExitStatus, code: String) throws -> NSDictionary {
+  func fail(_ arguments: [String], status: ProgramStatus, code: String) throws -> NSDictionary {
     let plain = try playground.packstore(arguments)
     #expect(plain.status == status.rawValue, "\(arguments): \(plain.errors)")
     #expect(plain.errors.hasPrefix("packstore: "))
@@ -496,7 +496,7 @@ import Testing
     let help = try playground.packstore("--help").output
     let manual = try document("packstore.1")
     let page = try document("CommandLine.md")
-    for status in ExitStatus.allCases {
+    for status in ProgramStatus.allCases {
       #expect(help.firstMatch(of: try Regex("\\b\(status.rawValue)\\s+[a-z]")) != nil, "--help: \(status)")
       #expect(manual.contains("\n.TP\n.B \(status.rawValue)\n"), "packstore.1: \(status)")
       #expect(page.contains("\n| \(status.rawValue) | "), "CommandLine.md: \(status)")

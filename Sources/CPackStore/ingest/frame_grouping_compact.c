@@ -101,8 +101,8 @@ pks_status pks__frame_grouping_compact_estimate(
   if (!has_memory) { return pks__fail_memory(error); }
   uint64_t saved;
   // Per KiB of the sample: the product of two sums of bytes may not fit.
-  bool is_less = sums.chosen > sums.compact
-    && !pks__mul_overflows(new_small_kib(samples), sums.chosen - sums.compact, &saved);
+  bool is_less =
+    sums.chosen > sums.compact && !pks__mul_overflows(new_small_kib(samples), sums.chosen - sums.compact, &saved);
   if (is_less) { *saved_bytes = saved / (sums.raw / 1024); }
   return PKS_OK;
 }

@@ -166,7 +166,7 @@ enum Main {
     if width > 0, width < leastWidth { setenv("COLUMNS", "\(leastWidth)", 1) }
   }
 
-  private static func runAsTask() async -> ExitStatus {
+  private static func runAsTask() async -> ProgramStatus {
     let task = Task {
       if let reading = try plainReading() {
         do { return try reading.run() } catch { throw CommandError(error, about: .init(store: reading.store)) }
@@ -189,7 +189,7 @@ enum Main {
 
   /// Runs a command without creating threads: help, the version, synchronous commands, and `ls` of a store. Signals have their
   /// default effect.
-  private static func runWithoutThreads(_ refusal: Int32) -> ExitStatus {
+  private static func runWithoutThreads(_ refusal: Int32) -> ProgramStatus {
     do {
       let command = try parse()
       do {
@@ -241,7 +241,7 @@ enum Main {
   }
 
   /// Reports the error and returns the exit status.
-  private static func report(_ error: any Error) -> ExitStatus {
+  private static func report(_ error: any Error) -> ProgramStatus {
     let cause = (error as? CommandError)?.cause ?? error
     if let failure = (error as? CommandError)?.failure ?? Failure(cause) {
       complain(failure)
@@ -256,7 +256,7 @@ enum Main {
   }
 
   /// Prints ArgumentParser's message: help and version to standard output, wrong usage to standard error.
-  private static func reportUsage(_ error: any Error) -> ExitStatus {
+  private static func reportUsage(_ error: any Error) -> ProgramStatus {
     let text = Packstore.fullMessage(for: error)
     guard Packstore.exitCode(for: error) != .success else {
       do {

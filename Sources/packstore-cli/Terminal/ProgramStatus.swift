@@ -1,5 +1,5 @@
 /// The exit statuses of the program. The manual, `packstore --help` and Docs/CommandLine.md list them, too.
-enum ExitStatus: Int32, CaseIterable {
+enum ProgramStatus: Int32, CaseIterable {
   case done = 0
   /// Failures without a status of their own.
   case failed = 1
@@ -20,7 +20,7 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 extension FailureCode {
-  var exitStatus: ExitStatus {
+  var exitStatus: ProgramStatus {
     switch self {
     case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
       .held, .forked, .hostileNames, .tooManyRows, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .inUse,
