@@ -117,7 +117,7 @@ import Testing
   // MARK: - The map
 
   @Test(arguments: 1...20) func rectanglesFillTheWhole(seed: UInt64) {
-    var random = SeededGenerator(seed)
+    var random = SeededGenerator(state: seed)
     let count = Int.random(in: 1...60, using: &random)
     let weights = (0..<count).map { _ in Double(Int.random(in: 0...1_000, using: &random)) }.sorted(by: >)
     let whole = Treemap.Rectangle(x: 10, y: 20, width: 640, height: Double(Int.random(in: 1...900, using: &random)))
@@ -144,19 +144,5 @@ import Testing
     #expect(Treemap.layOut([0, 0], in: whole).allSatisfy { $0.area == 0 })
     #expect(Treemap.layOut([1], in: whole.inset(60)).allSatisfy { $0.area == 0 })
     #expect(Treemap.layOut([5], in: whole) == [whole])
-  }
-}
-
-/// The same numbers for the same seed.
-private struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var bits = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-    return bits ^ (bits >> 31)
   }
 }

@@ -14,18 +14,6 @@ import Testing
   private static let hours = 48
   private static let pollHours = 6
 
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
-    }
-  }
-
   /// The fault of a device's clock or network.
   private enum Kind: Int, CaseIterable {
     /// A right clock, and a server that sends dates.
@@ -46,7 +34,7 @@ import Testing
     let phase: Int
     var hasVersion = false
 
-    init(_ generator: inout Generator) {
+    init(_ generator: inout SeededGenerator) {
       var bytes: [UInt8] = []
       for _ in 0..<2 { withUnsafeBytes(of: generator.next().littleEndian) { bytes += $0 } }
       client = SiteClient(device: DeviceID(ID128(copying: bytes[...])))
@@ -105,7 +93,7 @@ import Testing
   @Test func devicesFollowTheSchedule() throws {
     let roots = try roots()
     func root(at hour: Int) -> SiteRoot { roots.last { $0.hour <= max(hour, 0) }?.root ?? roots[0].root }
-    var generator = Generator(state: 42)
+    var generator = SeededGenerator(state: 42)
     var devices = (0..<Self.deviceCount).map { _ in Device(&generator) }
     var lines = ["hour  state   schedule  all  right  fast  fast-without-date  slow  withheld"]
     for hour in 0...Self.hours {

@@ -15,20 +15,6 @@ import Testing
   private static let hour: Int64 = 3_600_000_000_000
   private static let stepCount = 30
 
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(limit, 1))) }
-  }
-
   /// A root that was served, and its files.
   private struct Served {
     let channel: SiteChannel
@@ -53,7 +39,7 @@ import Testing
     let folder: TemporaryFolder
     let key = SiteKey()
     let channels: [SiteChannel?]
-    var chance: Generator
+    var chance: SeededGenerator
     var now = 20_000 * 24 * SiteLifeTests.hour
     var served: [Served] = []
     var recordCount = 0
@@ -64,7 +50,7 @@ import Testing
     init(seed: UInt64) throws {
       folder = try TemporaryFolder()
       channels = [.live, .live, try SiteChannel("beta"), nil]
-      chance = Generator(state: seed)
+      chance = SeededGenerator(state: seed)
     }
 
     var site: Site { get throws { try Site(at: FilePath(folder.path("site"))) } }
