@@ -80,6 +80,12 @@ import Testing
     try await Site(existingAt: old.path).refresh(signedBy: site.key)
     let refreshed = try site.root(old.path)
     #expect(refreshed.root.sequence > sequence && refreshed.move?.url == Self.url)
+    // Clients would ignore the statement if another root key signed the root.
+    let next = try SiteKey().following(site.key), place = old.path
+    let refusal = await #expect(throws: PackStoreError.self) {
+      try await Site(existingAt: place).refresh(signedBy: next)
+    }
+    #expect(try refusal?.code == .refused && site.root(place).move?.url == Self.url)
     // It is done: another run changes nothing, and another target is refused.
     try await relocation(old, new).run()
     await #expect(throws: PackStoreError.self) {

@@ -33,8 +33,8 @@ extension Site {
   ///   - key: the key that signed the site before.
   ///   - options: expiry, product, and whether to wait; other options are ignored.
   ///   - isDryRun: whether to report the result without signing.
-  /// - Throws: `untrusted` if the site is signed by another key, or the key may sign none of its channels; `invalidArgument` if the
-  ///   site belongs to another product; `busy`; `noSpace`, `ioError`, `corrupt`.
+  /// - Throws: `untrusted` if the site is signed by another key, or the key may sign none of its channels; `refused` if the site moved
+  ///   and another root key stated it; `invalidArgument` if the site belongs to another product; `busy`; `noSpace`, `ioError`, `corrupt`.
   @discardableResult
   public func refresh(
     signedBy key: SiteKey, options: PublishOptions = .init(), isDryRun: Bool = false
@@ -57,6 +57,7 @@ extension Site {
         of: self.store, named: self.store.id, channel: nil, in: self.folder, signedBy: key, options: options, now: now,
         acceptsMove: true, progress: nil)
       try change.requireOwnChannel()
+      try self.requireValidMove(after: key)
       let others = change.channelStates.filter { !$0.isOwn }.map(\.channel)
       let renewed = try change.renewedRoots()
       if !isDryRun { try change.renew() }
@@ -65,6 +66,19 @@ extension Site {
           .init(
             channel: $0.channel, sequence: $0.sequence, expiresAt: $0.expiresAt.map(Date.init(nanosecondsSince1970:)))
         }, otherChannels: others)
+    }
+  }
+
+  /// Clients ignore the statement of a move by another root key than that of the root.
+  ///
+  /// - Throws: `refused` if a present statement would become invalid, because the root key was replaced since.
+  private func requireValidMove(after key: SiteKey) throws {
+    for channel in try folder.channels() {
+      guard let move = try folder.readRoot(of: channel)?.move, move.rootKey != key.rootKey else { continue }
+      throw PackStoreError(
+        .refused,
+        "moved to \(move.url) by a statement of the root key \(move.rootKey), which this key does not continue",
+        about: .site(path.string), remedy: "refresh with a key that the root key \(move.rootKey) authorized")
     }
   }
 }
