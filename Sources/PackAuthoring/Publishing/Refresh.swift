@@ -69,7 +69,7 @@ extension Site {
     }
   }
 
-  /// Clients ignore the statement of a move by another root key than that of the root.
+  /// Clients ignore the statement of a move unless the root key of the root signed it.
   ///
   /// - Throws: `refused` if a present statement would become invalid, because the root key was replaced since.
   private func requireValidMove(after key: SiteKey) throws {
